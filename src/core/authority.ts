@@ -1,0 +1,224 @@
+/** Who may see and do what: every rule, as a pure function of facts. There are no deny rules; one more grant never takes a right away. */
+
+import {
+  at,
+  covers,
+  everything,
+  type Grant,
+  granted,
+  impliedBy,
+  join,
+  nothing,
+  type Permission,
+  type PermissionName,
+  type Permissions,
+  partOf,
+  permissions,
+} from './access.ts';
+
+/** What a team may hold for the whole organization. The place in this list is the bit in storage: only ever append. */
+export const organizationPermissions = [
+  'manage-policies',
+  'manage-policy-overrides',
+  'delegate-policy-overrides',
+  'manage-workspaces',
+  'manage-vcs-settings',
+  'manage-providers',
+  'manage-modules',
+  'manage-run-tasks',
+  'manage-projects',
+  'read-workspaces',
+  'read-projects',
+  'manage-membership',
+  'manage-teams',
+  'manage-organization-access',
+  'access-secret-teams',
+  'manage-agent-pools',
+  'manage-public-providers',
+  'manage-public-modules',
+  'manage-registry-components',
+  'manage-registry-artifact-tags',
+  'manage-registry-artifact-version-tags',
+] as const;
+export type OrganizationPermission = (typeof organizationPermissions)[number];
+
+/** A set of organization-level permissions, one bit each. */
+export type OrganizationAccess = number;
+
+export const bitOf = (permission: OrganizationPermission): OrganizationAccess =>
+  1 << organizationPermissions.indexOf(permission);
+
+const readsWorkspaces = partOf(impliedBy('read'), 'workspace-access');
+const readsSettings = at('project-access.settings', 'read');
+
+/** What each organization-level permission gives on every project; those not named here give nothing. */
+const givenOnProjects: { readonly [P in OrganizationPermission]?: Permissions } = {
+  'manage-projects': impliedBy('admin'),
+  'manage-workspaces':
+    readsSettings |
+    (partOf(impliedBy('admin'), 'workspace-access') &
+      ~at('workspace-access.move', true) &
+      ~at('workspace-access.create', true)),
+  'read-projects': readsSettings,
+  'read-workspaces': readsWorkspaces,
+  'manage-policy-overrides': readsWorkspaces,
+  'manage-agent-pools': readsSettings | readsWorkspaces,
+  'manage-policies': at('workspace-access.runs', 'read'),
+};
+
+/** What `manage-workspaces` gives besides on the default project, where workspaces are created when no project is named. */
+const givenOnDefaultProject = at('workspace-access.create', true);
+
+/** One of the caller's teams, and its grant on the project in question. */
+export type TeamFacts = {
+  readonly id: string;
+  readonly owners: boolean;
+  readonly organizationAccess: OrganizationAccess;
+  readonly grant?: Grant | undefined;
+};
+
+/** All facts about a caller in one organization and, where one is in question, on one project. */
+export type Standing = {
+  readonly organization: string;
+  readonly project: string | null;
+  readonly onDefaultProject: boolean;
+  /** Belongs to the organization: by membership, or as a token of it. */
+  readonly member: boolean;
+  /** Acts as an owner by the kind of its token. */
+  readonly organizationToken: boolean;
+  readonly teams: readonly TeamFacts[];
+};
+
+export const isOwner = ({ organizationToken, teams }: Standing): boolean =>
+  organizationToken || teams.some(team => team.owners);
+
+const holds = ({ teams }: Standing, ...anyOf: OrganizationPermission[]): boolean =>
+  teams.some(team => anyOf.some(permission => (team.organizationAccess & bitOf(permission)) !== 0));
+
+const held = ({ teams }: Standing): OrganizationAccess => teams.reduce((all, team) => all | team.organizationAccess, 0);
+
+/** What one team gives on the project: by its organization-level permissions, and by its grant. */
+export const heldBy = ({ organizationAccess, grant }: TeamFacts, onDefaultProject: boolean): Permissions => {
+  let set = grant ? granted(grant) : nothing;
+  // A policy override given on a project acts only in a team that has it delegated.
+  if ((organizationAccess & bitOf('delegate-policy-overrides')) === 0)
+    set &= ~at('workspace-access.policy-overrides', true);
+  for (const permission of organizationPermissions)
+    if ((organizationAccess & bitOf(permission)) !== 0) set = join(set, givenOnProjects[permission] ?? nothing);
+  if (onDefaultProject && (organizationAccess & bitOf('manage-workspaces')) !== 0)
+    set = join(set, givenOnDefaultProject);
+  return set;
+};
+
+/** What the caller may do on the project, whichever of its teams gives it. */
+export const effective = (standing: Standing): Permissions =>
+  isOwner(standing)
+    ? everything
+    : standing.teams.reduce((set, team) => join(set, heldBy(team, standing.onDefaultProject)), nothing);
+
+const reaches = <N extends PermissionName>(standing: Standing, name: N, value: Parameters<typeof at<N>>[1]): boolean =>
+  covers(effective(standing), at(name, value));
+
+// Teams that a caller sees
+
+export type TeamOnView = { readonly id: string; readonly visibility: string };
+
+/** All teams, or the caller's own and perhaps those visible in the organization. */
+export type Sight = 'all' | { readonly own: readonly string[]; readonly listed: boolean };
+
+const own = ({ teams }: Standing): readonly string[] => teams.map(team => team.id);
+
+export const sees = (sight: Sight, team: TeamOnView): boolean =>
+  sight === 'all' || sight.own.includes(team.id) || (sight.listed && team.visibility === 'organization');
+
+const managesMembership = (standing: Standing): boolean =>
+  isOwner(standing) || holds(standing, 'manage-membership', 'manage-teams', 'manage-organization-access');
+
+const managesTeams = (standing: Standing): boolean =>
+  isOwner(standing) || holds(standing, 'manage-teams', 'manage-organization-access');
+
+/** The teams that exist for the caller. */
+export const visibleTeams = (standing: Standing): Sight =>
+  isOwner(standing) || (managesMembership(standing) && holds(standing, 'access-secret-teams'))
+    ? 'all'
+    : { own: own(standing), listed: standing.member };
+
+/** The teams whose access to the project the caller sees. */
+export const visibleTeamAccess = (standing: Standing): Sight =>
+  mayManageTeamAccess(standing)
+    ? 'all'
+    : { own: own(standing), listed: reaches(standing, 'project-access.teams', 'read') };
+
+// Team access
+
+export const mayManageTeamAccess = (standing: Standing): boolean => reaches(standing, 'project-access.teams', 'manage');
+
+/** Nobody grants more than they hold: what a change would add beyond the caller's own access. */
+export const excess = (standing: Standing, next: Grant, present?: Grant): readonly Permission[] => {
+  const added = granted(next) & ~(present ? granted(present) : nothing);
+  const missing = added & ~effective(standing);
+  return permissions.filter(({ mask }) => (missing & mask) !== 0);
+};
+
+// Projects
+
+export const mayReadProject = (standing: Standing): boolean => reaches(standing, 'project-access.settings', 'read');
+export const mayUpdateProject = (standing: Standing): boolean => reaches(standing, 'project-access.settings', 'update');
+export const mayDeleteProject = (standing: Standing): boolean => reaches(standing, 'project-access.settings', 'delete');
+export const mayCreateProject = (standing: Standing): boolean =>
+  isOwner(standing) || holds(standing, 'manage-projects');
+
+/** Whether the organization-level permissions alone show every project; else only those with a grant are shown. */
+export const seesEveryProject = (standing: Standing): boolean =>
+  mayReadProject({ ...standing, teams: standing.teams.map(team => ({ ...team, grant: undefined })) });
+
+// Organizations
+
+export const mayReadOrganization = (standing: Standing): boolean => standing.member;
+export const mayManageOrganization = (standing: Standing): boolean => isOwner(standing);
+
+// Teams and their members. The owners team is in the owners' hands alone.
+
+export type TeamInQuestion = TeamOnView & { readonly owners: boolean };
+
+export const maySeeTeam = (standing: Standing, team: TeamOnView): boolean => sees(visibleTeams(standing), team);
+
+export const mayCreateTeam = managesTeams;
+
+export const mayManageTeam = (standing: Standing, team: TeamInQuestion): boolean =>
+  isOwner(standing) || (managesTeams(standing) && maySeeTeam(standing, team) && !team.owners);
+
+export const mayManageTeamMembership = (standing: Standing, team: TeamInQuestion): boolean =>
+  isOwner(standing) || (managesMembership(standing) && maySeeTeam(standing, team) && !team.owners);
+
+export const mayManageOrganizationAccess = (standing: Standing, team: TeamInQuestion): boolean =>
+  isOwner(standing) || (holds(standing, 'manage-organization-access') && maySeeTeam(standing, team) && !team.owners);
+
+/** Nobody grants more than they hold, for the whole organization either: the changes that the caller may not make. */
+export const refusedOrganizationAccess = (
+  standing: Standing,
+  team: TeamInQuestion,
+  next: OrganizationAccess,
+  present: OrganizationAccess,
+): readonly OrganizationPermission[] => {
+  if (isOwner(standing)) return [];
+  const refused = mayManageOrganizationAccess(standing, team) ? next & ~present & ~held(standing) : next ^ present;
+  return organizationPermissions.filter(permission => (refused & bitOf(permission)) !== 0);
+};
+
+/** A team's token acts as the team: its members may make one if the team allows it, and whoever manages the team. */
+export const mayManageTeamTokens = (
+  standing: Standing,
+  team: TeamInQuestion & { readonly memberTokens: boolean },
+  byUser: boolean,
+): boolean => mayManageTeam(standing, team) || (byUser && team.memberTokens && own(standing).includes(team.id));
+
+// Members
+
+export const mayInvite = managesMembership;
+
+/** An owner is removed by owners only; anyone may leave. */
+export const mayRemoveMember = (
+  standing: Standing,
+  member: { readonly owner: boolean; readonly self: boolean },
+): boolean => isOwner(standing) || member.self || (managesMembership(standing) && !member.owner);

@@ -1,0 +1,22 @@
+/** Every family that is served. */
+
+import { authenticationTokens } from './authentication-tokens.ts';
+import type { Operation } from './operation.ts';
+import { organizationMemberships } from './organization-memberships.ts';
+import { organizations } from './organizations.ts';
+import { projects } from './projects.ts';
+import { teamMemberships } from './team-memberships.ts';
+import { teamProjects } from './team-projects.ts';
+import { teams } from './teams.ts';
+import { users } from './users.ts';
+
+export const operations: readonly Operation[] = [
+  ...teamProjects,
+  ...organizations,
+  ...organizationMemberships,
+  ...teams,
+  ...teamMemberships,
+  ...projects,
+  ...users,
+  ...authenticationTokens,
+];

@@ -1,0 +1,203 @@
+/** An operation is data: the router, the OpenAPI document and the census of routes read the same list. */
+
+import { Fault, invalid } from '../core/fault.ts';
+import { newId, type Prefix, type Random } from '../store/id.ts';
+import type { Caller } from '../store/standing.ts';
+import type { Tx } from '../store/store.ts';
+import type { Document, Resource } from '../wire/document.ts';
+import { etag, matches } from '../wire/etag.ts';
+import { type Listing, pageAsked, paged, parameter, type Query } from '../wire/paging.ts';
+import type { Static, TSchema } from '../wire/schemas.ts';
+import { type Check, checker } from '../wire/validation.ts';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** The date in the interface's list of changes that brought the operation. */
+export type Since = `${number}-${number}-${number}` | 'before the dated list';
+
+/** What operations need of the server around them; tests replace the clock and the randomness. */
+export type Services = {
+  readonly publicUrl: () => string;
+  readonly tokenKey: string;
+  readonly now: () => Date;
+  readonly random: Random;
+};
+
+type ParamNames<P extends string> = P extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer More}`
+    ? Name | ParamNames<More>
+    : Rest
+  : never;
+
+export type Incoming = {
+  readonly caller: Caller;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: unknown;
+  readonly ifMatch: string | undefined;
+};
+
+export const pointerTo = (relationship: string): string => `/data/relationships/${relationship}`;
+
+/** One request as an operation sees it. */
+export class Request<P extends string = string, B = unknown> {
+  readonly tx: Tx;
+  readonly caller: Caller;
+  readonly params: Readonly<Record<ParamNames<P>, string>>;
+  readonly services: Services;
+  readonly now: string;
+  /** The body as it came, for the ids that authority depends on. */
+  readonly rawBody: unknown;
+  readonly #incoming: Incoming;
+  readonly #operation: Operation;
+
+  constructor(tx: Tx, incoming: Incoming, operation: Operation, services: Services) {
+    this.tx = tx;
+    this.caller = incoming.caller;
+    this.params = incoming.params;
+    this.services = services;
+    this.now = services.now().toISOString();
+    this.rawBody = incoming.body;
+    this.#incoming = incoming;
+    this.#operation = operation;
+  }
+
+  newId(prefix: Prefix): string {
+    return newId(this.services.random, prefix);
+  }
+
+  /** The checked body; none counts as an empty one. Ask for it only after authority is decided: a caller without permission learns nothing of its flaws. */
+  body(): B {
+    const body = this.#operation.check?.(this.rawBody ?? {}) as B;
+    const { id } = (body as { data?: { id?: unknown } } | undefined)?.data ?? {};
+    if (this.#operation.method === 'PATCH' && id && id !== this.#incoming.params.id)
+      throw invalid({ pointer: '/data/id', detail: 'id must be the one in the path, or absent' });
+    return body;
+  }
+
+  /** The id that a relationship of the body names. A body that names none is refused at once: there is nothing to hide. */
+  named(relationship: string): string {
+    const { data } = (this.rawBody ?? {}) as { data?: { relationships?: Record<string, { data?: { id?: unknown } }> } };
+    const id = data?.relationships?.[relationship]?.data?.id;
+    if (typeof id === 'string') return id;
+    this.body();
+    throw invalid({ pointer: pointerTo(relationship), detail: `${relationship} is required` });
+  }
+
+  parameter(name: string): string | undefined {
+    return parameter(this.#incoming.query, name);
+  }
+
+  requiredParameter(name: string): string {
+    const value = this.parameter(name);
+    if (value !== undefined) return value;
+    throw new Fault({ kind: 'bad parameter', parameter: name, detail: `${name} is required` });
+  }
+
+  get page() {
+    return pageAsked(this.#incoming.query);
+  }
+
+  /** Refuses a change to what is no longer as the caller last read it. */
+  expectUnchanged(present: Document): void {
+    const { ifMatch } = this.#incoming;
+    if (ifMatch !== undefined && !matches(ifMatch, etag(JSON.stringify(present))))
+      throw new Fault({ kind: 'changed meanwhile' });
+  }
+
+  /** A page of a list, with the operation's own filters in its links. */
+  paged<T>({ items, total }: Listing<T>, shown: (item: T) => Resource): Document {
+    const path = this.#operation.path.replace(/:(\w+)/g, (_, name) =>
+      encodeURIComponent(this.#incoming.params[name] ?? ''),
+    );
+    const { requiredFilters = [], filters = [] } = this.#operation;
+    const carried = [...requiredFilters, ...filters].map(name => [name, this.parameter(name)]);
+    return paged(
+      items.map(shown),
+      total,
+      this.page,
+      `${this.services.publicUrl()}${path}`,
+      Object.fromEntries(carried),
+    );
+  }
+}
+
+/** What a write did, for the audit row that is stored in the same transaction. */
+export type Change = {
+  readonly organization: string | null;
+  readonly id: string;
+  readonly before: unknown;
+  readonly after: unknown;
+};
+
+export type Answer = Document | undefined;
+export type Changed<A = Answer> = { readonly answer: A; readonly change: Change };
+
+type Common = {
+  readonly path: string;
+  readonly authentication: 'token';
+  readonly since: Since;
+  readonly summary: string;
+  readonly family: string;
+  /** The status of success and what its body holds; none for 204. */
+  readonly success: 200 | 201 | 204;
+  readonly answer?: TSchema;
+  /** The statuses of failure that are this operation's own; those of every request go without saying. */
+  readonly failures: readonly (400 | 403 | 404 | 412 | 422)[];
+  /** Query parameters beside the page's: what a list is of, and what narrows it. */
+  readonly requiredFilters?: readonly string[];
+  readonly filters?: readonly string[];
+  readonly paged?: boolean;
+};
+
+export type Read = Common & {
+  readonly method: 'GET';
+  readonly audit?: never;
+  readonly body?: never;
+  readonly check?: never;
+  readonly run: (request: Request) => Promise<Document>;
+};
+
+export type Write = Common & {
+  readonly method: Exclude<Method, 'GET'>;
+  readonly audit: { readonly resource: string; readonly action: string };
+  readonly body?: TSchema;
+  readonly check?: Check<unknown>;
+  readonly run: (request: Request) => Promise<Changed>;
+};
+
+export type Operation = Read | Write;
+
+type Given<O, P extends string> = Omit<O, 'path' | 'authentication' | 'run' | 'body' | 'check' | 'method' | 'paged'> & {
+  readonly path: P;
+};
+
+export const get = <const P extends string>(
+  operation: Given<Read, P> & { readonly run: (request: Request<P>) => Promise<Document> },
+): Read => ({ ...operation, authentication: 'token', method: 'GET', run: operation.run as Read['run'] });
+
+/** A list: the same, with pages. */
+export const list = <const P extends string>(operation: Parameters<typeof get<P>>[0]): Read => ({
+  ...get(operation),
+  failures: [...new Set([400 as const, ...operation.failures])],
+  paged: true,
+});
+
+const writing =
+  (method: Write['method']) =>
+  <const P extends string, S extends TSchema>(
+    operation: Given<Write, P> & {
+      readonly body?: S;
+      readonly run: (request: Request<P, Static<S>>) => Promise<Changed>;
+    },
+  ): Write => ({
+    ...operation,
+    authentication: 'token',
+    method,
+    ...(operation.body && { check: checker(operation.body) }),
+    run: operation.run as Write['run'],
+  });
+
+export const post = writing('POST');
+export const patch = writing('PATCH');
+export const remove = writing('DELETE');

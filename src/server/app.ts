@@ -1,0 +1,218 @@
+/** Operations as routes: token, transaction, audit row, answer. */
+
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
+import { Fault, type Problem } from '../core/fault.ts';
+import { actorOf } from '../resources/authentication-tokens.ts';
+import { operations } from '../resources/index.ts';
+import { type Incoming, type Read, Request, type Services, type Write } from '../resources/operation.ts';
+import { addAuditEvent } from '../store/audit.ts';
+import { newId } from '../store/id.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { decoded, expectCleanText, expectMediaType, isCleanText } from '../wire/body.ts';
+import { type Document, mediaType } from '../wire/document.ts';
+import { answerTo, type ErrorAnswer, faultOfOurs } from '../wire/errors.ts';
+import { etag } from '../wire/etag.ts';
+import type { Query } from '../wire/paging.ts';
+import { authenticate } from './authentication.ts';
+import { type OpenOperation, openOperations } from './open-operations.ts';
+
+export type AppOptions = {
+  readonly store: Store;
+  readonly services: Services;
+  readonly version: string;
+  readonly logLevel: string;
+};
+
+const largestBody = 64 * 1024;
+
+export const buildApp = ({ store, services, version, logLevel }: AppOptions): FastifyInstance => {
+  const app: FastifyInstance = fastify({
+    logger: { level: logLevel, stream: process.stderr },
+    // A line per request costs a third of the throughput.
+    logController: new LogController({ disableRequestLogging: !['debug', 'trace'].includes(logLevel) }),
+    bodyLimit: largestBody,
+    requestTimeout: 30_000,
+    // The Go clients keep a connection for 90 seconds and crash when it is gone before.
+    keepAliveTimeout: 120_000,
+    http: { headersTimeout: 125_000 },
+    return503OnClosing: false,
+    genReqId: requestId,
+    clientErrorHandler,
+    frameworkErrors: (error, request, reply) => fail(error, request, reply),
+    routerOptions: { maxParamLength: 1024 },
+  });
+
+  let closing = false;
+  app.addHook('preClose', async () => {
+    closing = true;
+  });
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+    done();
+  });
+
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+    if (bytes.length === 0) return done(null, undefined);
+    try {
+      expectMediaType(request.headers['content-type']);
+      const text = decoded(bytes);
+      parse(request, text, (error, body) => {
+        if (error) return done(new Fault({ kind: 'bad request', detail: `The body is not JSON: ${error.message}` }));
+        expectCleanText(text, body);
+        done(null, body);
+      });
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+
+  app.setErrorHandler(fail);
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] ?? '';
+    const allowed = all.filter(operation => matcher(operation.path).test(path)).map(({ method }) => method);
+    const problem: Problem =
+      allowed.length > 0
+        ? { kind: 'method not allowed', allowed: allowed.includes('GET') ? ['HEAD', ...allowed] : allowed }
+        : { kind: 'no such path' };
+    sendErrors(reply, answerTo(problem));
+  });
+
+  const callerOf = (tx: Tx, request: FastifyRequest) =>
+    authenticate(tx, request.headers.authorization, services.tokenKey, services.now().toISOString());
+
+  const serveRead = (operation: Read) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const document = await store.read(async tx => {
+      const caller = await callerOf(tx, request);
+      return operation.run(new Request(tx, incoming(request, caller), operation, services));
+    });
+    return sendDocument(reply, operation.success, document);
+  };
+
+  const serveWrite = (operation: Write) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const answer = await store.write(async tx => {
+      // Once more: what is committed is authorised by the state it is committed against.
+      const caller = await callerOf(tx, request);
+      const { answer, change } = await operation.run(new Request(tx, incoming(request, caller), operation, services));
+      await addAuditEvent(tx, {
+        id: newId(services.random, 'ae'),
+        organization: change.organization,
+        action: operation.audit.action,
+        resource: { type: operation.audit.resource, id: change.id },
+        actor: actorOf(caller),
+        token: caller.token,
+        request: request.id,
+        createdAt: services.now().toISOString(),
+        before: change.before,
+        after: change.after,
+      });
+      return answer;
+    });
+    return answer ? sendDocument(reply, operation.success, answer) : reply.code(operation.success).send();
+  };
+
+  const serveOpen = (operation: OpenOperation) => async (_: FastifyRequest, reply: FastifyReply) => {
+    const { status, body } = await operation.run();
+    return sendText(reply, status, 'application/json', JSON.stringify(body));
+  };
+
+  const all = [
+    ...operations,
+    ...openOperations(operations, { store, version, publicUrl: services.publicUrl, isClosing: () => closing }),
+  ];
+  for (const operation of all) {
+    const { method, path: url } = operation;
+    if (operation.authentication === 'none') app.route({ method, url, handler: serveOpen(operation) });
+    else if (operation.method === 'GET') app.route({ method, url, handler: serveRead(operation) });
+    else
+      app.route({
+        method,
+        url,
+        // Nobody's body is read without a token.
+        onRequest: async request => void (await store.read(tx => callerOf(tx, request))),
+        handler: serveWrite(operation),
+      });
+  }
+  return app;
+};
+
+const incoming = (request: FastifyRequest, caller: Incoming['caller']): Incoming => {
+  const params = request.params as Record<string, string>;
+  if (!Object.values(params).every(isCleanText)) throw new Fault({ kind: 'not found' });
+  return {
+    caller,
+    params,
+    query: request.query as Query,
+    body: request.body,
+    ifMatch: request.headers['if-match'],
+  };
+};
+
+const matcher = (path: string): RegExp => new RegExp(`^${path.replace(/:\w+/g, '[^/]+').replace(/\./g, '\\.')}$`);
+
+/** A client's own request id is kept, so that its logs and ours can be read together. */
+const requestId = (request: IncomingMessage): string => {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+};
+
+// Answers
+
+/** The text as it is: without a serializer of its own, the framework adds a charset, which JSON:API forbids. */
+const sendText = (reply: FastifyReply, status: number, type: string, text: string): FastifyReply =>
+  reply.code(status).header('content-type', type).serializer(asItIs).send(text);
+
+const asItIs = (text: unknown): string => text as string;
+
+const sendDocument = (reply: FastifyReply, status: number, document: Document): FastifyReply => {
+  const text = JSON.stringify(document);
+  return sendText(reply.header('etag', etag(text)), status, mediaType, text);
+};
+
+const sendErrors = (reply: FastifyReply, { status, errors, headers = {} }: ErrorAnswer): FastifyReply =>
+  sendText(reply.headers(headers), status, mediaType, JSON.stringify({ errors }));
+
+/** What the framework itself refuses, by its error code. */
+const frameworkProblems: Readonly<Record<string, Problem>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: { kind: 'body too large' },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { kind: 'unsupported media type', detail: 'The Content-Type header is malformed.' },
+};
+
+const problemOf = (error: unknown): Problem | undefined => {
+  if (error instanceof Fault) return error.problem;
+  const { code = '', statusCode = 500, message } = error as { code?: string; statusCode?: number; message: string };
+  const known = frameworkProblems[code];
+  if (known) return known;
+  return statusCode < 500 ? { kind: 'bad request', detail: message } : undefined;
+};
+
+const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+  const problem = problemOf(error);
+  if (!problem) request.log.error({ err: error, requestId: request.id }, 'a request failed by a fault of ours');
+  sendErrors(reply, problem ? answerTo(problem) : faultOfOurs(request.id));
+};
+
+/** What is so broken that it never becomes a request. */
+const clientErrorHandler = (error: Error & { code?: string }, socket: Socket): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const { status, errors } = answerTo(
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? { kind: 'headers too large' }
+      : { kind: 'bad request', detail: 'This is not a well-formed HTTP request.' },
+  );
+  const body = JSON.stringify({ errors });
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      `Content-Type: ${mediaType}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+};

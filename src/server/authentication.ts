@@ -1,0 +1,47 @@
+/** From a header to a caller. Whatever is wrong with a token, the answer is one and the same. */
+
+import { Fault } from '../core/fault.ts';
+import { sql } from '../store/sql.ts';
+import type { Caller } from '../store/standing.ts';
+import type { Tx } from '../store/store.ts';
+import { isSameHash, kept } from '../store/token.ts';
+
+type Columns = [
+  id: string,
+  hash: string,
+  expiredAt: string | null,
+  user: string | null,
+  admin: number,
+  team: string | null,
+  teamOrganization: string,
+  organization: string | null,
+];
+
+const bearer = /^bearer +([!-~]+)$/i;
+
+export const authenticate = async (
+  tx: Tx,
+  header: string | undefined,
+  tokenKey: string,
+  now: string,
+): Promise<Caller> => {
+  const presented = bearer.exec(header ?? '')?.[1];
+  const wanted = presented === undefined ? undefined : kept(tokenKey, presented);
+  const row = wanted && (await load(tx, wanted.lookup));
+  if (!wanted || !row) throw new Fault({ kind: 'unauthorized' });
+  const [token, hash, expiredAt, user, admin, team, teamOrganization, organization] = row;
+  const valid = isSameHash(hash, wanted.hash) && (expiredAt === null || expiredAt > now);
+  if (!valid) throw new Fault({ kind: 'unauthorized' });
+  if (user !== null) return { token, kind: 'user', user, admin: admin === 1 };
+  if (team !== null) return { token, kind: 'team', team, organization: teamOrganization };
+  return { token, kind: 'organization', organization: organization ?? '' };
+};
+
+const load = (tx: Tx, lookup: string): Promise<Columns | undefined> =>
+  tx.row<Columns>(sql`
+    select tokens.id, tokens.hash, tokens.expired_at, tokens.user_id, users.is_admin, tokens.team_id,
+      teams.organization_id, tokens.organization_id
+    from authentication_tokens as tokens
+    left join users on users.id = tokens.user_id
+    left join teams on teams.id = tokens.team_id
+    where tokens.lookup = ${lookup}`);

@@ -1,0 +1,125 @@
+/** Starts the server, says how to use it, and stops it gracefully. */
+
+import type { FastifyInstance } from 'fastify';
+import packageJson from '../../package.json' with { type: 'json' };
+import { secureRandom } from '../store/id.ts';
+import { migrate } from '../store/migrations.ts';
+import { openSqlite } from '../store/sqlite.ts';
+import { StartFault, type Store } from '../store/store.ts';
+import { mediaType } from '../wire/document.ts';
+import { buildApp } from './app.ts';
+import { fillDemo } from './demo.ts';
+import { addSiteAdmin, isEmpty, tokenKey } from './first-start.ts';
+import { helpText, readSettings, type Settings } from './settings.ts';
+
+const { version } = packageJson;
+
+export const main = async (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> => {
+  try {
+    const settings = readSettings(args, environment);
+    if (settings.help) return void process.stdout.write(helpText());
+    if (settings.version) return void process.stdout.write(`${version}\n`);
+    await start(settings);
+  } catch (error) {
+    if (!(error instanceof StartFault)) throw error;
+    process.stderr.write(`bailiwick: ${error.message}\n`);
+    process.exit(2);
+  }
+};
+
+const start = async (settings: Settings): Promise<void> => {
+  const store = openSqlite(settings.database.replace(/^sqlite:/, ''));
+  const now = () => new Date();
+  await migrate(store, now);
+  if (settings.demo && !(await isEmpty(store)))
+    throw new StartFault(`--demo needs an empty database, and ${settings.database} has users in it`);
+  const key = await tokenKey(store, secureRandom);
+
+  let publicUrl = settings.publicUrl ?? '';
+  const services = { publicUrl: () => publicUrl, tokenKey: key, now, random: secureRandom };
+  const app = buildApp({ store, services, version, logLevel: settings.logLevel });
+  const port = await listen(app, settings);
+  publicUrl ||= `http://${reachable(settings.host)}:${port}`;
+  stopOnSignal(app, store);
+
+  process.stdout.write(`Bailiwick ${version} serves ${publicUrl} with its data in ${settings.database}\n`);
+  const token = await addSiteAdmin(store, { key, random: secureRandom, now, token: settings.adminToken });
+  if (token === undefined) return;
+  process.stdout.write(firstStartText(publicUrl, token, settings.adminToken !== undefined));
+  if (settings.demo) process.stdout.write(demoText(publicUrl, await fillDemo(app, token)));
+};
+
+const listen = async (app: FastifyInstance, { host, port }: Settings): Promise<number> => {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reasons: Record<string, string> = {
+      EADDRINUSE: 'the port is in use',
+      EACCES: 'the port needs more rights',
+      EADDRNOTAVAIL: 'this machine has no such address',
+      ENOTFOUND: 'there is no such host',
+    };
+    throw new StartFault(`cannot listen on ${host}:${port}: ${reasons[code ?? ''] ?? message}`);
+  }
+  const address = app.server.address();
+  return typeof address === 'object' && address ? address.port : port;
+};
+
+/** How a client on this machine names the host. */
+const reachable = (host: string): string => {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+};
+
+const stopOnSignal = (app: FastifyInstance, store: Store): void => {
+  let stopping = false;
+  const stop = async (): Promise<void> => {
+    if (stopping) return;
+    stopping = true;
+    await app.close();
+    await store.close();
+    process.exit(0);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  // npm hands a signal to the shell between us, which dies of it without a word: an orphan under npm stops too.
+  const parent = process.ppid;
+  if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && stop(), 250).unref();
+};
+
+const curl = (token: string, url: string): string => `curl -g -H 'Authorization: Bearer ${token}' '${url}'`;
+
+const firstStartText = (url: string, token: string, given: boolean): string => `
+This is the first start. The site admin is 'admin'. ${given ? 'Its token is the one you gave.' : 'This is its token; it is not shown again:'}
+${given ? '' : `\n  ${token}\n`}
+Try it:
+
+  ${curl(given ? '$BAILIWICK_ADMIN_TOKEN' : token, `${url}/api/v2/account/details`).replaceAll("'", given ? '"' : "'")}
+`;
+
+const demoText = (url: string, { project, rows }: Awaited<ReturnType<typeof fillDemo>>): string => {
+  const tokenOf = (who: string): string => rows.find(row => row.who === who)?.token ?? '';
+  const list = `${url}/api/v2/team-projects?filter[project][id]=${project}`;
+  const body = (access: string) => `{"data":{"type":"team-projects","attributes":{"access":"${access}"}}}`;
+  return `
+The demo: organization 'demo', project 'production' (${project}).
+
+${rows.map(({ who, shows, token }) => `  ${who.padEnd(7)} ${shows}\n          ${token}`).join('\n')}
+
+Lines to try:
+
+  # the owner sees every team's access, the secret one too
+  ${curl(tokenOf('olivia'), list)}
+  # a member of the secret team sees its own
+  ${curl(tokenOf('sam'), list)}
+  # a custom grant with teams = read sees the visible teams
+  ${curl(tokenOf('cleo'), list)}
+  # a plain member sees an empty list, an outsider 404
+  ${curl(tokenOf('nora'), list)}
+  ${curl(tokenOf('otto'), list)}
+  # max holds only 'read' here, but manage-projects makes an admin: take an id from the list and change it
+  curl -X PATCH -H 'Authorization: Bearer ${tokenOf('max')}' -H 'Content-Type: ${mediaType}' \\
+    -d '${body('maintain')}' '${url}/api/v2/team-projects/ID'
+`;
+};

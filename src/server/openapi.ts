@@ -1,0 +1,123 @@
+/** The OpenAPI 3.1 document, from the same operations that are served. */
+
+import type { Operation } from '../resources/operation.ts';
+import { mediaType } from '../wire/document.ts';
+import { errorDocument } from '../wire/schemas.ts';
+import type { OpenOperation } from './open-operations.ts';
+
+export const pathIn = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
+
+const titles: Record<number, string> = {
+  200: 'Success',
+  201: 'Created',
+  204: 'Done; no body',
+  400: 'The request cannot be read, or a parameter is wrong',
+  401: 'No token, or not a valid one',
+  403: 'Refused',
+  404: 'Not found, or the caller may not see it or do this',
+  412: 'The resource has changed since the tag in If-Match',
+  413: 'The body is larger than 64 KiB',
+  415: 'The body is not of the JSON:API media type',
+  422: 'The body breaks a rule: one error object per fault',
+  500: 'A fault of the server, with a request id',
+  503: 'Not ready',
+};
+
+/** What any operation may answer beside its own statuses. */
+const commonFailures = ({ method }: Operation): number[] =>
+  method === 'GET' ? [400, 401, 500] : [400, 401, 413, 415, 500];
+
+const failuresOf = (operation: Operation): number[] =>
+  [...new Set([...operation.failures, ...commonFailures(operation)])].sort((a, b) => a - b);
+
+const content = (schema: unknown, media = mediaType) => ({ content: { [media]: { schema } } });
+
+const parametersOf = ({ path, paged, filters = [], requiredFilters = [], failures }: Operation) => [
+  ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  })),
+  ...requiredFilters.map(name => ({ name, in: 'query', required: true, schema: { type: 'string' } })),
+  ...filters.map(name => ({ name, in: 'query', schema: { type: 'string' } })),
+  ...(paged
+    ? [
+        { name: 'page[number]', in: 'query', schema: { type: 'integer', minimum: 1, default: 1 } },
+        {
+          name: 'page[size]',
+          in: 'query',
+          description: 'More than 100 counts as 100',
+          schema: { type: 'integer', minimum: 1, default: 20 },
+        },
+      ]
+    : []),
+  ...(failures.includes(412)
+    ? [{ name: 'If-Match', in: 'header', description: 'The ETag last read', schema: { type: 'string' } }]
+    : []),
+];
+
+const operationObject = (operation: Operation) => ({
+  operationId: operationId(operation),
+  summary: operation.summary,
+  tags: [operation.family],
+  'x-since': operation.since,
+  ...(operation.audit && { 'x-audit': `${operation.audit.resource}.${operation.audit.action}` }),
+  parameters: parametersOf(operation),
+  ...(operation.body && { requestBody: content(operation.body) }),
+  responses: {
+    [operation.success]: {
+      description: titles[operation.success],
+      ...(operation.answer && content(operation.answer)),
+    },
+    ...Object.fromEntries(
+      failuresOf(operation).map(status => [
+        status,
+        { description: titles[status], ...content({ $ref: '#/components/schemas/errors' }) },
+      ]),
+    ),
+  },
+});
+
+const openObject = (operation: OpenOperation) => ({
+  operationId: operationId(operation),
+  summary: operation.summary,
+  tags: [operation.family],
+  security: [],
+  responses: Object.fromEntries(
+    Object.entries(operation.answers).map(([status, schema]) => [
+      status,
+      { description: titles[Number(status)], ...content(schema, 'application/json') },
+    ]),
+  ),
+});
+
+const operationId = ({ method, path }: { method: string; path: string }): string =>
+  `${method.toLowerCase()}-${path.replace(/^\/(api\/v2\/)?/, '').replace(/[/:]+/g, '-')}`;
+
+export const openapi = (operations: readonly (Operation | OpenOperation)[], version: string, publicUrl: string) => ({
+  openapi: '3.1.0',
+  info: {
+    title: 'Bailiwick',
+    version,
+    description: 'What each team may do on each project and on the workspaces in it.',
+    license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+  },
+  servers: [{ url: publicUrl }],
+  security: [{ token: [] }],
+  paths: Object.fromEntries(
+    Object.entries(Object.groupBy(operations, ({ path }) => pathIn(path))).map(([path, at = []]) => [
+      path,
+      Object.fromEntries(
+        at.map(operation => [
+          operation.method.toLowerCase(),
+          operation.authentication === 'none' ? openObject(operation) : operationObject(operation),
+        ]),
+      ),
+    ]),
+  ),
+  components: {
+    securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+    schemas: { errors: errorDocument },
+  },
+});

@@ -1,0 +1,153 @@
+/** Settings by flag and by environment; a flag wins. */
+
+import { parseArgs } from 'node:util';
+import { StartFault } from '../store/store.ts';
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+
+type Setting = {
+  readonly flag: string;
+  readonly variable: string;
+  readonly value: string;
+  readonly help: string;
+  readonly otherwise?: string;
+  /** What is wrong with a value, if anything. */
+  readonly wrong: (value: string) => string | undefined;
+};
+
+const settings = [
+  {
+    flag: 'host',
+    variable: 'BAILIWICK_HOST',
+    value: 'ADDRESS',
+    help: 'address to listen on',
+    otherwise: '127.0.0.1',
+    wrong: value => (value === '' ? 'must not be empty' : undefined),
+  },
+  {
+    flag: 'port',
+    variable: 'BAILIWICK_PORT',
+    value: 'PORT',
+    help: 'port to listen on; 0 takes a free one',
+    otherwise: '8080',
+    wrong: value =>
+      /^\d{1,5}$/.test(value) && Number(value) <= 65535 ? undefined : 'must be a whole number from 0 to 65535',
+  },
+  {
+    flag: 'database',
+    variable: 'DATABASE_URL',
+    value: 'URL',
+    help: 'where the data is: sqlite:PATH, or sqlite::memory: to forget it at the end',
+    otherwise: 'sqlite:./data/bailiwick.db',
+    wrong: value => (/^sqlite:./.test(value) ? undefined : 'must be sqlite:PATH or sqlite::memory:'),
+  },
+  {
+    flag: 'public-url',
+    variable: 'BAILIWICK_PUBLIC_URL',
+    value: 'URL',
+    help: 'how clients reach the server; links carry it (default: from host and port)',
+    wrong: value =>
+      /^https?:\/\//.test(value) && URL.canParse(value) && !/[?#]/.test(value)
+        ? undefined
+        : 'must be an http or https URL without query',
+  },
+  {
+    flag: 'admin-token',
+    variable: 'BAILIWICK_ADMIN_TOKEN',
+    value: 'TOKEN',
+    help: "the site admin's token, set on the first start (default: a new one, printed once)",
+    wrong: value =>
+      /^[!-~]{20,256}$/.test(value) ? undefined : 'must have 20 to 256 visible ASCII characters without spaces',
+  },
+  {
+    flag: 'log-level',
+    variable: 'BAILIWICK_LOG_LEVEL',
+    value: 'LEVEL',
+    help: `one of ${logLevels.join(', ')}; debug logs every request`,
+    otherwise: 'info',
+    wrong: value => (logLevels.includes(value) ? undefined : `must be one of ${logLevels.join(', ')}`),
+  },
+] as const satisfies readonly Setting[];
+
+type Flag = (typeof settings)[number]['flag'];
+
+export type Settings = {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly publicUrl: string | undefined;
+  readonly adminToken: string | undefined;
+  readonly logLevel: string;
+  readonly demo: boolean;
+  readonly help: boolean;
+  readonly version: boolean;
+};
+
+export const readSettings = (args: readonly string[], environment: NodeJS.ProcessEnv): Settings => {
+  const flags = parsed(args);
+  const chosen = (flag: Flag): string | undefined => {
+    const setting: Setting = settings.find(setting => setting.flag === flag) as Setting;
+    const fromFlag = flags[flag] as string | undefined;
+    const value = fromFlag ?? (environment[setting.variable] || undefined);
+    const wrong = value === undefined ? undefined : setting.wrong(value);
+    // A secret is not repeated, not even to whoever mistyped it.
+    const repeated = flag === 'admin-token' ? '' : ` not '${value}'`;
+    if (wrong !== undefined)
+      throw new StartFault(
+        `${fromFlag === undefined ? setting.variable : `--${flag}`} ${wrong}${repeated && `,${repeated}`}`,
+      );
+    return value ?? setting.otherwise;
+  };
+  return {
+    host: chosen('host') as string,
+    port: Number(chosen('port')),
+    database: chosen('database') as string,
+    publicUrl: chosen('public-url')?.replace(/\/+$/, ''),
+    adminToken: chosen('admin-token'),
+    logLevel: chosen('log-level') as string,
+    demo: flags.demo === true,
+    help: flags.help === true,
+    version: flags.version === true,
+  };
+};
+
+const parsed = (args: readonly string[]): Readonly<Record<string, string | boolean | undefined>> => {
+  try {
+    const valued = Object.fromEntries(settings.map(({ flag }) => [flag, { type: 'string' as const }]));
+    const bare = {
+      demo: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean' },
+    } as const;
+    return parseArgs({ args: [...args], options: { ...valued, ...bare }, strict: true }).values as Record<
+      string,
+      string
+    >;
+  } catch (error) {
+    const [reason] = (error as Error).message.split(/[.\n]/);
+    throw new StartFault(`${reason}; --help lists the settings`);
+  }
+};
+
+export const helpText = (): string => {
+  const rows = settings.map(({ flag, value, variable, help, ...rest }) => ({
+    left: `  --${flag} ${value}`,
+    middle: variable,
+    right: 'otherwise' in rest ? `${help} (default: ${rest.otherwise})` : help,
+  }));
+  const others = [
+    { left: '  --demo', middle: '', right: 'fill an empty database with an organization that shows every rule' },
+    { left: '  --help', middle: '', right: 'this text' },
+    { left: '  --version', middle: '', right: 'the version' },
+  ];
+  return [
+    'Usage: bailiwick [SETTING ...]',
+    '',
+    'Serves what each team may do on each project, over the API v2 of Terraform’s own tools.',
+    '',
+    'A setting is given by flag or by environment variable; the flag wins.',
+    '',
+    ...[...rows, ...others].map(({ left, middle, right }) => `${left.padEnd(23)}${middle.padEnd(23)}${right}`),
+    '',
+  ].join('\n');
+};

@@ -1,0 +1,23 @@
+import type { Listing, Page } from '../wire/paging.ts';
+import { type Sql, sql } from './sql.ts';
+import type { Row, Tx } from './store.ts';
+
+/** One page and the total in one statement. `visible` selects every row that the caller may see, with `created_at` and `id`. */
+export const pageOf = async <R extends Row>(tx: Tx, visible: Sql, { number, size }: Page): Promise<Listing<R>> => {
+  const offset = Math.min((number - 1) * size, Number.MAX_SAFE_INTEGER);
+  const rows = await tx.rows<[total: number, ...Row]>(sql`
+    with visible as (${visible})
+    select (select count(*) from visible), page.*
+    from (select 1 as one) as one
+    left join (
+      select *
+      from visible
+      order by created_at, id
+      limit ${size} offset ${offset}
+    ) as page on true
+    order by page.created_at, page.id`);
+  const total = rows[0]?.[0] ?? 0;
+  // An empty page comes as one row of nulls.
+  const items = rows.map(([, ...row]) => row as Row as R).filter(row => row[0] !== null);
+  return { items, total };
+};

@@ -1,0 +1,80 @@
+/** SQLite inside the process: one connection that owns the file, one piece of work at a time. */
+
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { Sql } from './sql.ts';
+import { type Row, StartFault, type Store, type Tx } from './store.ts';
+
+export const openSqlite = (path: string): Store => {
+  const database = open(path);
+  const prepared = new Map<string, StatementSync>();
+
+  const prepare = ({ chunks }: Sql): StatementSync => {
+    const text = chunks.join('?');
+    let statement = prepared.get(text);
+    if (!statement) {
+      statement = database.prepare(text);
+      statement.setReturnArrays(true);
+      prepared.set(text, statement);
+    }
+    return statement;
+  };
+
+  const tx: Tx = {
+    rows: async <R extends Row>(statement: Sql) => prepare(statement).all(...statement.values) as unknown as R[],
+    row: async <R extends Row>(statement: Sql) =>
+      prepare(statement).get(...statement.values) as unknown as R | undefined,
+    run: async statement => Number(prepare(statement).run(...statement.values).changes),
+    script: async text => database.exec(text),
+  };
+
+  // Work that awaits in the middle must not see, or be seen by, other work: it all stands in one line.
+  let line: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = line.then(work);
+    line = turn.catch(() => {});
+    return turn;
+  };
+
+  return {
+    read: work => inTurn(() => work(tx)),
+    write: work =>
+      inTurn(async () => {
+        database.exec('begin immediate');
+        try {
+          const result = await work(tx);
+          database.exec('commit');
+          return result;
+        } catch (error) {
+          if (database.isTransaction) database.exec('rollback');
+          throw error;
+        }
+      }),
+    close: () => inTurn(async () => database.close()),
+  };
+};
+
+const open = (path: string): DatabaseSync => {
+  try {
+    if (path !== ':memory:' && !existsSync(dirname(path))) mkdirSync(dirname(path));
+    const database = new DatabaseSync(path, { timeout: 1000 });
+    database.exec('pragma locking_mode = exclusive');
+    database.exec('pragma journal_mode = wal');
+    database.exec('pragma synchronous = full');
+    database.exec('pragma foreign_keys = on');
+    database.exec('pragma trusted_schema = off');
+    // Takes the lock now, so that a second server on the same file fails at its start and not at its first write.
+    database.exec('begin immediate; commit');
+    return database;
+  } catch (error) {
+    throw new StartFault(`cannot open the database sqlite:${path}: ${reasonOf(error)}`);
+  }
+};
+
+const reasonOf = (error: unknown): string => {
+  const { message, code } = error as NodeJS.ErrnoException;
+  if (message === 'database is locked') return 'another process has it open';
+  if (code === 'ENOENT') return 'the folder above it does not exist';
+  return code === 'EACCES' || code === 'EPERM' || code === 'EROFS' ? 'the folder is not writable' : message;
+};

@@ -1,0 +1,38 @@
+/** How a token looks, and what is kept of it: a public part to find it by, and a keyed hash to know it by. */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { base62, type Random, randomText } from './id.ts';
+
+const form = /^([0-9A-Za-z]{14})\.atlasv1\.[0-9A-Za-z]{67}$/;
+const checksumLength = 6;
+
+const checksum = (text: string): string => {
+  let rest = crc32(text);
+  let sum = '';
+  for (let place = 0; place < checksumLength; place++) {
+    sum += base62[rest % base62.length];
+    rest = Math.floor(rest / base62.length);
+  }
+  return sum;
+};
+
+export const newToken = (random: Random): string => {
+  const body = `${randomText(random, base62, 14)}.atlasv1.${randomText(random, base62, 67 - checksumLength)}`;
+  return body + checksum(body);
+};
+
+export type Kept = { readonly lookup: string; readonly hash: string };
+
+const keyedHash = (key: string, text: string): string => createHmac('sha256', key).update(text).digest('base64url');
+
+/** Undefined for a token of our form whose checksum is wrong: it was mistyped or made up, and needs no query. */
+export const kept = (key: string, token: string): Kept | undefined => {
+  const lookup = form.exec(token)?.[1];
+  // A token that an administrator chose has no public part; a second hash stands for it.
+  if (lookup === undefined) return { lookup: keyedHash(key, `lookup ${token}`), hash: keyedHash(key, token) };
+  const wellMade = token.slice(-checksumLength) === checksum(token.slice(0, -checksumLength));
+  return wellMade ? { lookup, hash: keyedHash(key, token) } : undefined;
+};
+
+export const isSameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b));

@@ -1,0 +1,39 @@
+/** JSON:API documents. */
+
+export type Identifier = { readonly id: string; readonly type: string };
+
+export type Relationship = {
+  readonly data?: Identifier | readonly Identifier[] | null;
+  readonly links?: { readonly related: string };
+};
+
+export type Resource = Identifier & {
+  readonly attributes?: Readonly<Record<string, unknown>>;
+  readonly relationships?: Readonly<Record<string, Relationship>>;
+  readonly links?: { readonly self: string };
+};
+
+export type Document = {
+  readonly data: Resource | readonly Resource[];
+  readonly included?: readonly Resource[];
+  readonly links?: Readonly<Record<string, string | null>>;
+  readonly meta?: Readonly<Record<string, unknown>>;
+};
+
+export const mediaType = 'application/vnd.api+json';
+
+export const one = (data: Resource): Document => ({ data });
+
+export const pathOf = (type: string, id: string): string => `/api/v2/${type}/${id}`;
+
+export const identifier = (type: string, id: string): Identifier => ({ id, type });
+
+/** A relationship to one resource, with the path where it is found. */
+export const toOne = (type: string, id: string): Relationship => ({
+  data: { id, type },
+  links: { related: pathOf(type, id) },
+});
+
+export const toMany = (type: string, ids: readonly string[]): Relationship => ({
+  data: ids.map(id => ({ id, type })),
+});

@@ -1,0 +1,90 @@
+/** Faults as JSON:API error documents. */
+
+import type { Problem } from '../core/fault.ts';
+
+export type ErrorObject = {
+  /** A string: a number makes the Go clients lose the message. */
+  readonly status: string;
+  readonly title: string;
+  readonly detail?: string;
+  readonly code?: string;
+  readonly source?: { readonly pointer: string } | { readonly parameter: string };
+  readonly meta?: Readonly<Record<string, string>>;
+};
+
+export type ErrorAnswer = {
+  readonly status: number;
+  readonly errors: readonly ErrorObject[];
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+const single = (
+  status: number,
+  title: string,
+  more: Omit<ErrorObject, 'status' | 'title'> = {},
+  headers: Readonly<Record<string, string>> = {},
+): ErrorAnswer => ({ status, errors: [{ status: `${status}`, title, ...more }], headers });
+
+/** One and the same for what is absent, what is hidden and what is forbidden. */
+const notFound = 'There is no such resource, or this token may not see it or do this to it.';
+
+export const answerTo = (problem: Problem): ErrorAnswer => {
+  switch (problem.kind) {
+    case 'unauthorized':
+      return single(
+        401,
+        'unauthorized',
+        { detail: 'Send the header Authorization: Bearer TOKEN with a valid token.' },
+        { 'www-authenticate': 'Bearer' },
+      );
+    case 'not found':
+      return single(404, 'not found', {
+        detail: notFound,
+        ...(problem.pointer && { source: { pointer: problem.pointer } }),
+      });
+    case 'no such path':
+      return single(404, 'not found', { detail: 'There is no such path; /openapi.json lists those that there are.' });
+    case 'method not allowed': {
+      const allow = problem.allowed.join(', ');
+      return single(405, 'method not allowed', { detail: `This path answers to ${allow}.` }, { allow });
+    }
+    case 'bad request':
+      return single(400, 'bad request', { detail: problem.detail });
+    case 'bad parameter':
+      return single(400, 'bad request', { detail: problem.detail, source: { parameter: problem.parameter } });
+    case 'invalid':
+      return {
+        status: 422,
+        errors: problem.flaws.map(({ pointer, detail, meta }) => ({
+          status: '422',
+          title: 'invalid attribute',
+          detail,
+          source: { pointer },
+          ...(meta && { meta }),
+        })),
+      };
+    case 'refused':
+      return single(422, 'unprocessable', { detail: problem.detail });
+    case 'forbidden':
+      return single(403, 'forbidden', { detail: problem.detail });
+    case 'changed meanwhile':
+      return single(412, 'precondition failed', {
+        detail: 'The resource is no longer as the If-Match header says: read it again.',
+      });
+    case 'unsupported media type':
+      return single(415, 'unsupported media type', { detail: problem.detail });
+    case 'body too large':
+      return single(413, 'payload too large', { detail: 'A body may have 64 KiB at most.' });
+    case 'headers too large':
+      return single(431, 'request header fields too large', {
+        detail: 'The address and the headers may have 16 KiB at most.',
+      });
+  }
+};
+
+/** A fault of ours: the caller gets the id under which the log tells more. */
+export const faultOfOurs = (requestId: string): ErrorAnswer =>
+  single(500, 'internal server error', {
+    detail: 'The fault is ours and nothing was changed. The log has more under this request id.',
+    meta: { 'request-id': requestId },
+  });

@@ -1,0 +1,69 @@
+/** Pages of a list: what a query asks for, and the links and totals of the answer. */
+
+import { Fault } from '../core/fault.ts';
+import type { Document, Resource } from './document.ts';
+
+export type Page = { readonly number: number; readonly size: number };
+
+export const defaultSize = 20;
+export const largestSize = 100;
+
+export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** A query parameter's one value. */
+export const parameter = (query: Query, name: string): string | undefined => {
+  const value = query[name];
+  if (value === undefined || typeof value === 'string') return value;
+  throw new Fault({ kind: 'bad parameter', parameter: name, detail: `${name} is given more than once` });
+};
+
+const wholeNumber = (query: Query, name: string, otherwise: number, most: number): number => {
+  const text = parameter(query, name);
+  if (text === undefined) return otherwise;
+  const number = /^\d+$/.test(text) ? Number(text) : 0;
+  if (number >= 1 && number <= most) return number;
+  throw new Fault({ kind: 'bad parameter', parameter: name, detail: `${name} must be a whole number, 1 or more` });
+};
+
+export const pageAsked = (query: Query): Page => ({
+  number: wholeNumber(query, 'page[number]', 1, Number.MAX_SAFE_INTEGER),
+  size: Math.min(wholeNumber(query, 'page[size]', defaultSize, Number.POSITIVE_INFINITY), largestSize),
+});
+
+export type Listing<T> = { readonly items: readonly T[]; readonly total: number };
+
+/** `address` is the list's full URL without a query; `filters` are the parameters that the links carry on. */
+export const paged = (
+  data: readonly Resource[],
+  total: number,
+  { number, size }: Page,
+  address: string,
+  filters: Readonly<Record<string, string | undefined>>,
+): Document => {
+  // An empty list still has its first page.
+  const pages = Math.max(1, Math.ceil(total / size));
+  const previous = number > 1 ? Math.min(number - 1, pages) : null;
+  const next = number < pages ? number + 1 : null;
+  const link = (page: number | null): string | null => {
+    if (page === null) return null;
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(filters)) if (value !== undefined) query.append(name, value);
+    query.append('page[number]', `${page}`);
+    query.append('page[size]', `${size}`);
+    return `${address}?${query}`;
+  };
+  return {
+    data,
+    links: { self: link(number), first: link(1), prev: link(previous), next: link(next), last: link(pages) },
+    meta: {
+      pagination: {
+        'current-page': number,
+        'page-size': size,
+        'prev-page': previous,
+        'next-page': next,
+        'total-pages': pages,
+        'total-count': total,
+      },
+    },
+  };
+};

@@ -1,0 +1,124 @@
+/** The schemas that families share: for requests, which ignore what they do not know, and for answers, which are exact. */
+
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import { accesses } from '../core/access.ts';
+
+export type { Static, TProperties, TSchema };
+
+export const text = Type.String();
+export const flag = Type.Boolean();
+export const count = Type.Integer({ minimum: 0 });
+export const time = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' });
+
+export const oneOf = <const V extends readonly string[]>(...values: V) =>
+  Type.Unsafe<V[number]>({ type: 'string', enum: values });
+
+export const orNull = <S extends TSchema>(schema: S) =>
+  Type.Unsafe<Static<S> | null>({ ...schema, type: [(schema as { type?: string }).type, 'null'] });
+
+export const optional = Type.Optional;
+export const listOf = Type.Array;
+
+export const upTo = (maxLength: number) => Type.String({ maxLength });
+
+/** Text with a rule of its own; `detail` is what a client reads when it is broken. */
+export const ruled = (pattern: string, detail: string) => Type.String({ pattern, 'x-detail': detail });
+
+/** Something that looks like an e-mail address; the proof is a delivered message. */
+export const emailAddress = ruled('^[^\\s@]{1,64}@[^\\s@]{1,255}$', 'Email must be an e-mail address');
+
+export const access = oneOf(...accesses);
+
+// Requests
+
+export const open = <P extends TProperties>(properties: P) => Type.Object(properties);
+
+const reference = (type: string) => Type.Object({ data: Type.Object({ type: Type.Literal(type), id: Type.String() }) });
+
+export const creation = <A extends TProperties, R extends string = never>(
+  type: string,
+  attributes: A,
+  relationships?: Readonly<Record<R, string>>,
+) =>
+  Type.Object({
+    data: Type.Object({
+      type: Type.Literal(type),
+      attributes: Type.Object(attributes),
+      ...(relationships && {
+        relationships: Type.Object(
+          Object.fromEntries(
+            Object.entries<string>(relationships).map(([name, of]) => [name, reference(of)]),
+          ) as Record<R, ReturnType<typeof reference>>,
+        ),
+      }),
+    }),
+  });
+
+export const update = <A extends TProperties>(type: string, attributes: A) =>
+  Type.Object({
+    data: Type.Object({
+      type: Type.Optional(Type.Literal(type)),
+      id: Type.Optional(Type.String()),
+      attributes: Type.Optional(Type.Object(attributes)),
+    }),
+  });
+
+/** The body of a request that adds to or removes from a relationship. */
+export const references = (type: string) =>
+  Type.Object({ data: Type.Array(Type.Object({ type: Type.Literal(type), id: Type.String() }), { minItems: 1 }) });
+
+// Answers
+
+export const exactly = <P extends TProperties>(properties: P): TObject<P> =>
+  Type.Object(properties, { additionalProperties: false });
+
+const identified = (type: string) => exactly({ id: text, type: Type.Literal(type) });
+
+export const related = (type: string) => exactly({ data: identified(type), links: exactly({ related: text }) });
+export const relatedMany = (type: string) => exactly({ data: Type.Array(identified(type)) });
+export const relatedAny = (...types: string[]) => exactly({ data: exactly({ id: text, type: oneOf(...types) }) });
+export const linked = exactly({ links: exactly({ related: text }) });
+
+export const resource = (type: string, attributes: TProperties, relationships: TProperties = {}, hasSelf = true) =>
+  exactly({
+    id: text,
+    type: Type.Literal(type),
+    attributes: exactly(attributes),
+    ...(Object.keys(relationships).length > 0 && { relationships: exactly(relationships) }),
+    ...(hasSelf && { links: exactly({ self: text }) }),
+  });
+
+export const oneDocument = (data: TSchema) => exactly({ data });
+
+const link = orNull(text);
+const pageNumber = orNull(count);
+
+export const pagedDocument = (data: TSchema) =>
+  exactly({
+    data: Type.Array(data),
+    links: exactly({ self: link, first: link, prev: link, next: link, last: link }),
+    meta: exactly({
+      pagination: exactly({
+        'current-page': count,
+        'page-size': count,
+        'prev-page': pageNumber,
+        'next-page': pageNumber,
+        'total-pages': count,
+        'total-count': count,
+      }),
+    }),
+  });
+
+export const errorDocument = exactly({
+  errors: Type.Array(
+    exactly({
+      status: Type.String({ pattern: '^[45]\\d\\d$' }),
+      title: text,
+      detail: optional(text),
+      code: optional(text),
+      source: optional(Type.Unsafe({ oneOf: [exactly({ pointer: text }), exactly({ parameter: text })] })),
+      meta: optional(Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } })),
+    }),
+    { minItems: 1 },
+  ),
+});

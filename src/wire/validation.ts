@@ -1,0 +1,56 @@
+/** Bodies against schemas: every flaw with a pointer and a sentence. */
+
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { type Flaw, invalid } from '../core/fault.ts';
+import type { Static, TSchema } from './schemas.ts';
+
+const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: false, validateFormats: false });
+
+export type Check<T> = (body: unknown) => T;
+
+/** Compiled at the first use: a start need not pay for every body there is. */
+export const checker = <S extends TSchema>(schema: S): Check<Static<S>> => {
+  let validate: ReturnType<typeof ajv.compile> | undefined;
+  return body => {
+    validate ??= ajv.compile(schema);
+    if (validate(body)) return body as Static<S>;
+    const flaws = new Map<string, Flaw>();
+    for (const error of validate.errors ?? []) {
+      const flaw = flawOf(error);
+      if (!flaws.has(flaw.pointer)) flaws.set(flaw.pointer, flaw);
+    }
+    throw invalid(...flaws.values());
+  };
+};
+
+const flawOf = (error: ErrorObject): Flaw => {
+  const pointer =
+    error.keyword === 'required' ? `${error.instancePath}/${error.params.missingProperty}` : error.instancePath;
+  return { pointer, detail: detailOf(error, pointer.split('/').at(-1) || 'The body') };
+};
+
+const articled = (types: string | readonly string[]): string =>
+  [types]
+    .flat()
+    .map(type => (type === 'null' ? 'null' : `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`))
+    .join(' or ');
+
+const detailOf = ({ keyword, params, parentSchema, message }: ErrorObject, name: string): string => {
+  const rule = (parentSchema as { 'x-detail'?: string } | undefined)?.['x-detail'];
+  switch (keyword) {
+    case 'required':
+      return `${name} is required`;
+    case 'type':
+      return `${name} must be ${articled(params.type)}`;
+    case 'enum':
+      return `${name} must be one of ${params.allowedValues.join(', ')}`;
+    case 'const':
+      return `${name} must be ${params.allowedValue}`;
+    case 'maxLength':
+      return `${name} may have ${params.limit} characters at most`;
+    case 'minItems':
+      return `${name} must name at least one`;
+    default:
+      return rule ?? `${name} ${message}`;
+  }
+};

@@ -1,0 +1,142 @@
+/** An HTTP client that believes nothing: every answer is held against the server's own OpenAPI document. */
+
+import assert from 'node:assert/strict';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+
+export const mediaType = 'application/vnd.api+json';
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server sent
+export type Json = any;
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly body: Json;
+};
+
+type Operation = {
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Json>> }>>;
+};
+
+type Known = { readonly matches: RegExp; readonly methods: Readonly<Record<string, Operation>> };
+
+export class Client {
+  readonly #url: URL;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  readonly #validators = new Map<string, ValidateFunction>();
+  #known: Known[] = [];
+  #ajv = new Ajv2020({ strict: false, validateFormats: false });
+  /** How many answers were held against the document, and which statuses were seen where. */
+  checked = 0;
+  readonly seen = new Set<string>();
+
+  constructor(url: string) {
+    this.#url = new URL(url);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async learn(): Promise<void> {
+    const { body } = await this.send('GET', '/openapi.json');
+    this.#ajv.addSchema({ $id: 'doc', components: body.components });
+    this.#known = Object.entries<Known['methods']>(body.paths).map(([path, methods]) => ({
+      matches: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+      methods,
+    }));
+  }
+
+  /** Any request at all, unchecked. */
+  send(
+    method: string,
+    path: string,
+    { headers = {}, payload }: { headers?: Record<string, string>; payload?: string | Buffer } = {},
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const { hostname, port } = this.#url;
+      const outgoing = request({ hostname, port, method, path, headers, agent: this.#agent }, incoming => {
+        const chunks: Buffer[] = [];
+        incoming.on('data', chunk => chunks.push(chunk));
+        incoming.on('error', reject);
+        incoming.on('end', () => {
+          const text = Buffer.concat(chunks).toString();
+          const { statusCode: status = 0, headers } = incoming;
+          const isJson = /json/.test(headers['content-type'] ?? '') && text !== '';
+          resolve({ status, headers, text, body: isJson ? JSON.parse(text) : undefined });
+        });
+      });
+      outgoing.on('error', reject);
+      outgoing.end(payload);
+    });
+  }
+
+  /** A request as a well-behaved client makes it; the answer must be one that the document declares. */
+  async call(
+    token: string | undefined,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const payload = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
+    const answer = await this.send(method, path, {
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(payload !== undefined && { 'content-type': mediaType, 'content-length': `${Buffer.byteLength(payload)}` }),
+        ...headers,
+      },
+      ...(payload !== undefined && { payload }),
+    });
+    this.conforms(method, path, answer);
+    return answer;
+  }
+
+  conforms(method: string, url: string, { status, headers, body, text }: Answer): void {
+    const path = url.split('?')[0] ?? '';
+    const where = `${method} ${path} answered ${status}`;
+    assert.ok(headers['x-request-id'], `${where} without a request id`);
+    if (status >= 400) assertErrors(status, headers, body, where);
+    const known = this.#known.find(({ matches }) => matches.test(path));
+    const operation = known?.methods[method.toLowerCase()];
+    if (!operation) {
+      assert.ok(status === 404 || status === 405, `${where} on a route that is not documented`);
+      return;
+    }
+    const answer = operation.responses[status];
+    assert.ok(answer, `${where}, which its operation does not declare`);
+    this.checked++;
+    this.seen.add(`${method} ${known?.matches.source} ${status}`);
+    const [media, content] = Object.entries(answer.content ?? {})[0] ?? [];
+    assert.equal(headers['content-type'], media, `${where} with another media type`);
+    if (!content) {
+      assert.equal(text, '', `${where} with a body`);
+      return;
+    }
+    if (status < 300 && media === mediaType)
+      assert.match(headers.etag ?? '', /^"[\w-]{22}"$/, `${where} without an ETag`);
+    const validate = this.#validator(`${method} ${known?.matches.source} ${status}`, content.schema);
+    assert.ok(validate(body), `${where}: ${JSON.stringify(validate.errors)} in ${text}`);
+  }
+
+  #validator(name: string, schema: Json): ValidateFunction {
+    let validate = this.#validators.get(name);
+    if (!validate) {
+      const resolved = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"doc#/components'));
+      validate = this.#ajv.compile(resolved);
+      this.#validators.set(name, validate);
+    }
+    return validate;
+  }
+}
+
+export const assertErrors = (status: number, headers: IncomingHttpHeaders, body: Json, where: string): void => {
+  assert.equal(headers['content-type'], mediaType, `${where} with another media type`);
+  assert.ok(Array.isArray(body?.errors) && body.errors.length > 0, `${where} without errors: ${JSON.stringify(body)}`);
+  for (const error of body.errors) {
+    assert.equal(error.status, `${status}`, `${where}: an error's status is the answer's, as a string`);
+    assert.equal(typeof error.title, 'string', `${where}: an error has a title`);
+  }
+};

@@ -1,0 +1,63 @@
+/** A server of the real parts on an empty database, with a clock and randomness that repeat. */
+
+import { buildApp } from '../../src/server/app.ts';
+import { addSiteAdmin, tokenKey } from '../../src/server/first-start.ts';
+import type { Random } from '../../src/store/id.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import type { Store } from '../../src/store/store.ts';
+import { Client } from './client.ts';
+
+export const seeded = (seed: number): (() => number) => {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
+export type TestServer = {
+  readonly client: Client;
+  readonly store: Store;
+  readonly adminToken: string;
+  readonly url: string;
+  /** Sets the clock and the randomness anew, so that two servers make the same ids and times from here on. */
+  readonly reseed: (seed: number) => void;
+  readonly close: () => Promise<void>;
+};
+
+export const startServer = async ({
+  seed = 1,
+  store = openSqlite(':memory:'),
+  publicUrl = 'https://bailiwick.example',
+} = {}): Promise<TestServer> => {
+  let next = seeded(seed);
+  let time = Date.parse('2026-01-01T00:00:00.000Z');
+  const now = () => new Date(time++);
+  const random: Random = bytes => Uint8Array.from({ length: bytes }, () => Math.floor(next() * 256));
+  await migrate(store, now);
+  const key = await tokenKey(store, random);
+  const adminToken = (await addSiteAdmin(store, { key, random, now, token: undefined })) as string;
+  const services = { publicUrl: () => publicUrl, tokenKey: key, now, random };
+  const app = buildApp({ store, services, version: '0.0.0', logLevel: 'silent' });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const client = new Client(url);
+  await client.learn();
+  return {
+    client,
+    store,
+    adminToken,
+    url,
+    reseed: seed => {
+      next = seeded(seed);
+      time = Date.parse('2027-01-01T00:00:00.000Z');
+    },
+    close: async () => {
+      client.close();
+      await app.close();
+      await store.close();
+    },
+  };
+};
