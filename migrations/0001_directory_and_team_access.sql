@@ -17,6 +17,7 @@ create table users (
 create unique index users_username on users (lower(username));
 create unique index users_email on users (lower(email));
 create index users_order on users (created_at, id);
+create index users_admin on users (id) where is_admin = 1;
 
 create table organizations (
   id ctext primary key,

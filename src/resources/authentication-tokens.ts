@@ -239,7 +239,7 @@ const isSelf = (caller: Caller, user: string): boolean =>
 
 const mayManageTokensAs =
   ({ kind }: Caller) =>
-  (stand: Standing, team: TeamOfToken): boolean =>
+  (stand: Standing, team: TeamInQuestion & { readonly memberTokens: boolean }): boolean =>
     mayManageTeamTokens(stand, team, kind === 'user');
 
 const ofUser = '/api/v2/users/:id/authentication-tokens';
@@ -255,9 +255,8 @@ const reachUser: Reach<typeof ofUser> = async ({ tx, caller, params }) => {
 };
 
 const reachTeam: Reach<typeof ofTeam> = async request => {
-  const may = mayManageTokensAs(request.caller);
-  const { stand, present } = await reachedTeam(request, (stand, team) => may(stand, team));
-  return { owner: { type: 'teams', id: present.id }, organization: stand.organization };
+  const { stand, team } = await reachedTeam(request, mayManageTokensAs(request.caller));
+  return { owner: { type: 'teams', id: team.id }, organization: stand.organization };
 };
 
 const reachOrganization: Reach<typeof theOneOfOrganization> = async ({ tx, caller, params }) => {

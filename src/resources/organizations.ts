@@ -16,7 +16,7 @@ import {
   inOrganizationNamed,
   ownersTeam,
   standing,
-  standings,
+  standingsIn,
 } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one, pathOf, type Resource } from '../wire/document.ts';
@@ -169,15 +169,8 @@ export const organizations = [
       const { tx, caller, page } = request;
       const { items, total } = await pageOf<Columns>(tx, sql`${selected} where ${belonging(caller)}`, page);
       const ids = items.map(([id]) => id);
-      const places = sql`
-        select id as organization_id, null as project_id, 0 as is_default
-        from organizations
-        where id in (${ids})`;
-      const stands = new Map((await standings(tx, caller, places)).map(stand => [stand.organization, stand]));
-      const rows = items.flatMap(row => {
-        const stand = stands.get(row[0]);
-        return stand ? [{ organization: fromRow(row), stand }] : [];
-      });
+      const stands = await standingsIn(tx, caller, ids);
+      const rows = items.map(row => ({ organization: fromRow(row), stand: found(stands.get(row[0])) }));
       return request.paged({ items: rows, total }, ({ organization, stand }) => shown(organization, stand));
     },
   }),

@@ -14,7 +14,7 @@ import {
   shownMembership,
 } from './organization-memberships.ts';
 import { expectAnOwner } from './owners.ts';
-import { reachedTeam, type Team } from './teams.ts';
+import { reachedTeam } from './teams.ts';
 
 // Storage
 
@@ -54,13 +54,13 @@ const common = { family: 'team-memberships', since: 'before the dated list', suc
 
 const changeOf = (
   organization: string,
-  team: Team,
+  team: string,
   kind: Kind,
   before: readonly string[],
   after: readonly string[],
 ) => ({
   answer: undefined,
-  change: { organization, id: team.id, before: { [kind]: before }, after: { [kind]: after } },
+  change: { organization, id: team, before: { [kind]: before }, after: { [kind]: after } },
 });
 
 const named = (request: MembershipRequest): string[] => request.body().data.map(({ id }) => id);
@@ -74,7 +74,7 @@ const adding = (kind: Kind) =>
     body: references(kind),
     failures: [404, 422],
     run: async request => {
-      const { stand, present } = await reachedTeam(request, mayManageTeamMembership);
+      const { stand, team } = await reachedTeam(request, mayManageTeamMembership);
       const ids = named(request);
       const memberships = [];
       for (const [index, id] of ids.entries()) {
@@ -83,9 +83,8 @@ const adding = (kind: Kind) =>
           throw invalid({ pointer: `/data/${index}/id`, detail: `${id} is not a member of the organization` });
         memberships.push(membership);
       }
-      for (const membership of memberships)
-        await add(request.tx, stand.organization, present.id, membership, request.now);
-      return changeOf(stand.organization, present, kind, [], ids);
+      for (const membership of memberships) await add(request.tx, stand.organization, team.id, membership, request.now);
+      return changeOf(stand.organization, team.id, kind, [], ids);
     },
   });
 
@@ -98,14 +97,14 @@ const removing = (kind: Kind) =>
     body: references(kind),
     failures: [403, 404, 422],
     run: async request => {
-      const { stand, present } = await reachedTeam(request, mayManageTeamMembership);
+      const { stand, team } = await reachedTeam(request, mayManageTeamMembership);
       const ids = named(request);
       for (const id of ids) {
         const membership = await membershipNamed(request.tx, stand.organization, kind, id);
-        if (membership !== undefined) await drop(request.tx, present.id, membership);
+        if (membership !== undefined) await drop(request.tx, team.id, membership);
       }
-      if (present.owners) await expectAnOwner(request.tx, stand.organization);
-      return changeOf(stand.organization, present, kind, ids, []);
+      if (team.owners) await expectAnOwner(request.tx, stand.organization);
+      return changeOf(stand.organization, team.id, kind, ids, []);
     },
   });
 
@@ -118,9 +117,9 @@ const listing = list({
   failures: [404],
   run: async request => {
     const { tx } = request;
-    const { stand, present } = await reachedTeam(request, () => true);
+    const { stand, team } = await reachedTeam(request, () => true);
     const inTeam = sql`
-      organization_memberships.id in (select membership_id from team_memberships where team_id = ${present.id})`;
+      organization_memberships.id in (select membership_id from team_memberships where team_id = ${team.id})`;
     const rows = await pageOf<MembershipColumns>(tx, membershipsIn(stand, inTeam), request.page);
     return request.paged(rows, shownMembership);
   },

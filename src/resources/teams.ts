@@ -19,7 +19,7 @@ import { found, invalid, refused } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
 import { within } from '../store/sight.ts';
 import { sql } from '../store/sql.ts';
-import { type Caller, inOrganizationNamed, inOrganizationOfTeam, ownersTeam, standing } from '../store/standing.ts';
+import { type Caller, inOrganizationNamed, ownersTeam, standing, standingAtTeam } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one, pathOf, type Resource, toMany, toOne } from '../wire/document.ts';
 import {
@@ -274,14 +274,18 @@ const path = '/api/v2/teams/:id';
 const common = { family: 'teams', since: 'before the dated list' } as const;
 const answer = oneDocument(TeamResource);
 
-/** A team that the caller sees and, where asked, may do more with. */
+type TeamFound = NonNullable<Awaited<ReturnType<typeof standingAtTeam>>>;
+
+/** A team that the caller sees and may do this with, and the caller's standing. */
 export const reachedTeam = async (
   { tx, caller, params }: Pick<Request<typeof path>, 'tx' | 'caller' | 'params'>,
-  may: (standing: Standing, team: Team) => boolean,
-) => {
-  const stand = found(await standing(tx, caller, inOrganizationOfTeam(params.id)), mayReadOrganization);
-  const present = found(await load(tx, params.id), team => maySeeTeam(stand, team) && may(stand, team));
-  return { stand, present };
+  may: (standing: Standing, team: TeamFound['team']) => boolean,
+): Promise<TeamFound> =>
+  found(await standingAtTeam(tx, caller, params.id), ({ stand, team }) => maySeeTeam(stand, team) && may(stand, team));
+
+const reached = async (request: Request<typeof path>, may: Parameters<typeof reachedTeam>[1]) => {
+  const { stand } = await reachedTeam(request, may);
+  return { stand, present: found(await load(request.tx, request.params.id)) };
 };
 
 export const teams = [
@@ -312,7 +316,7 @@ export const teams = [
     answer,
     failures: [404],
     run: async request => {
-      const { stand, present } = await reachedTeam(request, maySeeTeam);
+      const { stand, present } = await reached(request, maySeeTeam);
       return documentOf(present, stand, request.caller);
     },
   }),
@@ -358,7 +362,7 @@ export const teams = [
     answer,
     failures: [404, 412, 422],
     run: async request => {
-      const { stand, present } = await reachedTeam(request, mayManageTeam);
+      const { stand, present } = await reached(request, mayManageTeam);
       const before = documentOf(present, stand, request.caller);
       request.expectUnchanged(before);
       const next = told(present, request.body().data.attributes ?? {}, stand);
@@ -366,8 +370,8 @@ export const teams = [
         throw invalid({ pointer: '/data/attributes/name', detail: 'The owners team cannot be renamed' });
       await save(request.tx, next, stand.organization);
       // The change may have touched the caller's own standing.
-      const now = found(await standing(request.tx, request.caller, inOrganizationOfTeam(present.id)));
-      const answer = documentOf(next, now, request.caller);
+      const { stand: after } = found(await standingAtTeam(request.tx, request.caller, present.id));
+      const answer = documentOf(next, after, request.caller);
       const change = { organization: stand.organization, id: next.id, before: before.data, after: answer.data };
       return { answer, change };
     },
@@ -381,7 +385,7 @@ export const teams = [
     success: 204,
     failures: [404, 412, 422],
     run: async request => {
-      const { stand, present } = await reachedTeam(request, mayManageTeam);
+      const { stand, present } = await reached(request, mayManageTeam);
       const before = documentOf(present, stand, request.caller);
       request.expectUnchanged(before);
       if (present.owners) throw refused('The owners team cannot be deleted.');

@@ -103,12 +103,12 @@ const load = async (tx: Tx, id: string, visible: Sql): Promise<User | undefined>
 /** Exists, and is not merely invited. */
 const existing = sql`users.username is not null`;
 
-const expectFree = async (tx: Tx, { id, username, email }: User): Promise<void> => {
+const expectFree = async (tx: Tx, { id, username, email }: User, among = sql`1 = 1`): Promise<void> => {
   const others = await tx.rows<[username: number, email: number]>(sql`
     select case when lower(username) = lower(${username}) then 1 else 0 end,
       case when lower(email) = lower(${email}) then 1 else 0 end
     from users
-    where (lower(username) = lower(${username}) or lower(email) = lower(${email})) and id <> ${id}`);
+    where (lower(username) = lower(${username}) or lower(email) = lower(${email})) and id <> ${id} and ${among}`);
   const flaws = (['username', 'email'] as const)
     .filter((_, column) => others.some(other => other[column] === 1))
     .map(name => ({
@@ -139,15 +139,10 @@ export const removeIfOnlyInvited = (tx: Tx, id: string): Promise<number> =>
 
 /** A new user takes the place of the one who was invited under its e-mail, with all memberships. */
 export const addUser = async (tx: Tx, user: User & { readonly email: string }, now: string): Promise<User> => {
+  await expectFree(tx, user, existing);
   const id = await addInvited(tx, user.id, user.email, now);
-  const added = { ...user, id };
-  await expectFree(tx, added);
-  const claimed = await tx.run(sql`
-    update users
-    set username = ${user.username}, email = ${user.email}, is_admin = ${user.admin ? 1 : 0}
-    where id = ${id} and username is null`);
-  if (claimed === 0) throw invalid({ pointer: '/data/attributes/email', detail: 'Email has already been taken' });
-  return added;
+  await save(tx, { ...user, id });
+  return { ...user, id };
 };
 
 const save = (tx: Tx, { id, username, email, admin }: User) =>

@@ -24,11 +24,13 @@ export type AppOptions = {
   readonly services: Services;
   readonly version: string;
   readonly logLevel: string;
+  /** Told of every route as it is made. */
+  readonly onRoute?: (method: string, path: string) => void;
 };
 
 const largestBody = 64 * 1024;
 
-export const buildApp = ({ store, services, version, logLevel }: AppOptions): FastifyInstance => {
+export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOptions): FastifyInstance => {
   const app: FastifyInstance = fastify({
     logger: { level: logLevel, stream: process.stderr },
     // A line per request costs a third of the throughput.
@@ -44,6 +46,8 @@ export const buildApp = ({ store, services, version, logLevel }: AppOptions): Fa
     frameworkErrors: (error, request, reply) => fail(error, request, reply),
     routerOptions: { maxParamLength: 1024 },
   });
+
+  if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute(`${method}`, url));
 
   let closing = false;
   app.addHook('preClose', async () => {

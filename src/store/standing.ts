@@ -3,7 +3,7 @@
 import type { Access, Grant } from '../core/access.ts';
 import type { Standing } from '../core/authority.ts';
 import { type Sql, sql } from './sql.ts';
-import type { Tx } from './store.ts';
+import type { Row, Tx } from './store.ts';
 
 export type Caller = { readonly token: string } & (
   | { readonly kind: 'user'; readonly user: string; readonly admin: boolean }
@@ -25,11 +25,6 @@ export const inOrganizationNamed = (name: string): Sql => sql`
 export const onProject = (id: string): Sql => sql`
   select organization_id, id as project_id, is_default
   from projects
-  where id = ${id}`;
-
-export const inOrganizationOfTeam = (id: string): Sql => sql`
-  select organization_id, null as project_id, 0 as is_default
-  from teams
   where id = ${id}`;
 
 export const inOrganizationOfMembership = (id: string): Sql => sql`
@@ -58,9 +53,6 @@ const teamsOf = (caller: Caller): Sql => {
 };
 
 type Facts = [
-  organization: string,
-  project: string | null,
-  isDefault: number,
   member: string | null,
   team: string | null,
   name: string,
@@ -68,42 +60,74 @@ type Facts = [
   access: Access | null,
   chosen: number | null,
   beyond: number | null,
+  organization: string,
+  project: string | null,
+  isDefault: number,
+  ...place: Row,
 ];
 
-export const ownersTeam = 'owners';
-
-/** The caller's standing in every place that a select gives. */
-export const standings = async (tx: Tx, caller: Caller, places: Sql): Promise<Standing[]> => {
-  const rows = await tx.rows<Facts>(sql`
-    select place.organization_id, place.project_id, place.is_default, member.id,
-      teams.id, teams.name, teams.organization_access,
-      team_projects.access, team_projects.chosen, team_projects.beyond
+const factsAbout = (tx: Tx, caller: Caller, places: Sql): Promise<Facts[]> =>
+  tx.rows<Facts>(sql`
+    select member.id, teams.id, teams.name, teams.organization_access,
+      team_projects.access, team_projects.chosen, team_projects.beyond, place.*
     from (${places}) as place
     ${teamsOf(caller)}
     left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = place.project_id`);
-  return Object.values(Object.groupBy(rows, ([organization, project]) => `${organization} ${project}`)).map(facts =>
-    standingOf(caller, facts as [Facts, ...Facts[]]),
-  );
-};
 
-/** Undefined where there is no such place. */
-export const standing = async (tx: Tx, caller: Caller, place: Sql): Promise<Standing | undefined> =>
-  (await standings(tx, caller, place))[0];
+export const ownersTeam = 'owners';
 
-const standingOf = (caller: Caller, facts: [Facts, ...Facts[]]): Standing => {
-  const [[organization, project, isDefault, member]] = facts;
+const standingOf = (caller: Caller, facts: readonly [Facts, ...Facts[]]): Standing => {
+  const [[member, , , , , , , organization, project, isDefault]] = facts;
   return {
     organization,
     project,
     onDefaultProject: isDefault === 1,
     member: member !== null,
     organizationToken: caller.kind === 'organization' && member !== null,
-    teams: facts.flatMap(([, , , , team, name, organizationAccess, access, chosen, beyond]) =>
+    teams: facts.flatMap(([, team, name, organizationAccess, access, chosen, beyond]) =>
       team === null
         ? []
         : [{ id: team, owners: name === ownersTeam, organizationAccess, grant: grantOf(access, chosen, beyond) }],
     ),
   };
+};
+
+const isSome = <T>(list: readonly T[]): list is readonly [T, ...T[]] => list.length > 0;
+
+/** Undefined where there is no such place. */
+export const standing = async (tx: Tx, caller: Caller, place: Sql): Promise<Standing | undefined> => {
+  const facts = await factsAbout(tx, caller, place);
+  return isSome(facts) ? standingOf(caller, facts) : undefined;
+};
+
+/** The caller's standing in each of several organizations. */
+export const standingsIn = async (tx: Tx, caller: Caller, organizations: readonly string[]) => {
+  const facts = await factsAbout(
+    tx,
+    caller,
+    sql`
+      select id as organization_id, null as project_id, 0 as is_default
+      from organizations
+      where id in (${organizations})`,
+  );
+  const byOrganization = Map.groupBy(facts, ([, , , , , , , organization]) => organization);
+  return new Map([...byOrganization].map(([id, here]) => [id, standingOf(caller, here as [Facts, ...Facts[]])]));
+};
+
+/** The caller's standing where a team is in question, and the team. */
+export const standingAtTeam = async (tx: Tx, caller: Caller, id: string) => {
+  const facts = await factsAbout(
+    tx,
+    caller,
+    sql`
+      select organization_id, null as project_id, 0 as is_default, name, visibility, allow_member_token_management
+      from teams
+      where id = ${id}`,
+  );
+  if (!isSome(facts)) return undefined;
+  const [name, visibility, memberTokens] = facts[0].slice(10) as [string, string, number];
+  const team = { id, visibility, owners: name === ownersTeam, memberTokens: memberTokens === 1 };
+  return { stand: standingOf(caller, facts), team };
 };
 
 /** A grant as its three columns hold it. */

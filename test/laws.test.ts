@@ -1,0 +1,326 @@
+/** The laws of the permission model, over all values. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import {
+  type Access,
+  at,
+  changed,
+  covers,
+  everything,
+  type Grant,
+  granted,
+  impliedBy,
+  join,
+  levels,
+  nothing,
+  type Permission,
+  permissions,
+  shownOn,
+  type Value,
+  valueIn,
+} from '../src/core/access.ts';
+import {
+  bitOf,
+  effective,
+  heldBy,
+  type OrganizationPermission,
+  organizationPermissions,
+  type Standing,
+} from '../src/core/authority.ts';
+
+/** The table of the interface document, as it stands there. */
+const document = `
+| project-access.settings         | read  | read  | read  | delete | read  |
+| project-access.teams            | none  | none  | none  | manage | none  |
+| workspace-access.runs           | read  | apply | apply | apply  | read  |
+| workspace-access.sentinel-mocks | none  | read  | read  | read   | none  |
+| workspace-access.state-versions | read  | write | write | write  | none  |
+| workspace-access.variables      | read  | write | write | write  | none  |
+| workspace-access.create         | false | false | true  | true   | false |
+| workspace-access.locking        | false | true  | true  | true   | false |
+| workspace-access.delete         | false | false | true  | true   | false |
+| workspace-access.move           | false | false | false | true   | false |
+| workspace-access.run-tasks      | false | false | true  | true   | false |
+`;
+
+/** The values of each permission in the document, lowest first. */
+const chains: Record<string, readonly Value[]> = {
+  'project-access.settings': ['read', 'update', 'delete'],
+  'project-access.teams': ['none', 'read', 'manage'],
+  'workspace-access.runs': ['read', 'plan', 'apply'],
+  'workspace-access.sentinel-mocks': ['none', 'read'],
+  'workspace-access.state-versions': ['none', 'read-outputs', 'read', 'write'],
+  'workspace-access.variables': ['none', 'read', 'write'],
+  'workspace-access.create': [false, true],
+  'workspace-access.locking': [false, true],
+  'workspace-access.delete': [false, true],
+  'workspace-access.move': [false, true],
+  'workspace-access.run-tasks': [false, true],
+};
+
+const eleven = permissions.filter(({ later }) => !later);
+const named = (name: string): Permission => permissions.find(permission => permission.name === name) as Permission;
+const custom = (values: readonly { permission: Permission; value: Value }[], present?: Grant): Grant => {
+  const grant = changed(present, { access: 'custom', values });
+  assert.ok(!('refused' in grant));
+  return grant;
+};
+
+/** Every set of values, first by the six chains, then by the five flags, so that the reference is a product of small tables. */
+const combinations = (names: readonly string[]): Value[][] =>
+  names.reduce<Value[][]>(
+    (rows, name) => rows.flatMap(row => (chains[name] as readonly Value[]).map(value => [...row, value])),
+    [[]],
+  );
+const names = Object.keys(chains);
+const ranked = names.slice(0, 6);
+const flags = names.slice(6);
+const rankedRows = combinations(ranked);
+const flagRows = combinations(flags);
+const sets = rankedRows.flatMap(row =>
+  flagRows.map(more =>
+    [...row, ...more].reduce<number>((set, value, i) => set | at(named(names[i] as string).name, value as never), 0),
+  ),
+);
+
+test('the implied levels are those of the document, cell by cell', () => {
+  const rows = document
+    .trim()
+    .split('\n')
+    .map(row =>
+      row
+        .split('|')
+        .map(cell => cell.trim())
+        .slice(1, -1),
+    );
+  assert.equal(rows.length, 11);
+  for (const [name = '', ...cells] of rows) {
+    const permission = named(name);
+    for (const [column, level] of levels.entries())
+      assert.equal(String(valueIn(impliedBy(level), permission)), cells[column], `${name} of ${level}`);
+    assert.equal(String(valueIn(granted(custom([])), permission)), cells[4], `${name} by default`);
+    assert.deepEqual(permission.values, chains[name], `${name} has the values of the document`);
+  }
+});
+
+test('the document knows eleven permissions with 20,736 custom sets, each with bits of its own', () => {
+  assert.deepEqual(
+    eleven.map(({ name }) => name),
+    names,
+  );
+  assert.equal(sets.length, 20_736);
+  assert.equal(new Set(sets).size, 20_736);
+});
+
+test('a set is what was chosen: every custom set reads back as it was given', () => {
+  for (const [index, set] of sets.entries()) {
+    const row = [...(rankedRows[Math.floor(index / 32)] as Value[]), ...(flagRows[index % 32] as Value[])];
+    const grant = custom(row.map((value, i) => ({ permission: named(names[i] as string), value })));
+    assert.equal(granted(grant), set);
+    for (const [i, value] of row.entries())
+      if (valueIn(set, named(names[i] as string)) !== value) assert.fail(`set ${set}`);
+  }
+});
+
+test('join is the higher of each permission and covers is at-least in each: all 430 million pairs', () => {
+  // The reference compares positions in the chains of the document and knows nothing of bits.
+  const tables = (columns: readonly string[], rows: readonly Value[][]) => {
+    const ranks = rows.map(row =>
+      row.map((value, i) => (chains[columns[i] as string] as readonly Value[]).indexOf(value)),
+    );
+    const radix = columns.map(name => (chains[name] as readonly Value[]).length);
+    const indexOf = (rank: number[]) => rank.reduce((index, r, i) => index * (radix[i] as number) + r, 0);
+    const higher = new Uint16Array(rows.length ** 2);
+    const atLeast = new Uint8Array(rows.length ** 2);
+    for (const [i, a] of ranks.entries())
+      for (const [j, b] of ranks.entries()) {
+        higher[i * rows.length + j] = indexOf(a.map((rank, k) => Math.max(rank, b[k] as number)));
+        atLeast[i * rows.length + j] = a.every((rank, k) => rank >= (b[k] as number)) ? 1 : 0;
+      }
+    return { higher, atLeast };
+  };
+  const six = tables(ranked, rankedRows);
+  const five = tables(flags, flagRows);
+  const bits = Int32Array.from(sets);
+  let violations = 0;
+  for (let i = 0; i < bits.length; i++) {
+    const a = bits[i] as number;
+    const [i6, i5] = [(i / 32) | 0, i % 32];
+    for (let j = 0; j < bits.length; j++) {
+      const b = bits[j] as number;
+      const j6 = (j / 32) | 0;
+      const at6 = i6 * 648 + j6;
+      const at5 = i5 * 32 + (j % 32);
+      const higher = bits[(six.higher[at6] as number) * 32 + (five.higher[at5] as number)];
+      const atLeast = (six.atLeast[at6] as number) & (five.atLeast[at5] as number);
+      const joined = join(a, b);
+      if (joined !== higher || joined !== join(b, a) || covers(a, b) !== (atLeast === 1)) violations++;
+      if (!covers(joined, a) || (i !== j && covers(a, b) && covers(b, a))) violations++;
+    }
+    if (join(a, a) !== a || !covers(a, a) || join(a, nothing) !== a || !covers(everything, a)) violations++;
+  }
+  assert.equal(violations, 0);
+});
+
+test('join is associative and covers is transitive: every triple within a chain, and random triples of whole sets', () => {
+  for (const { steps } of permissions)
+    for (const a of steps)
+      for (const b of steps)
+        for (const c of steps) {
+          assert.equal(join(join(a, b), c), join(a, join(b, c)));
+          if (covers(a, b) && covers(b, c)) assert.ok(covers(a, c));
+        }
+  const anySet = fc.integer({ min: 0, max: sets.length - 1 }).map(index => sets[index] as number);
+  fc.assert(
+    fc.property(anySet, anySet, anySet, (a, b, c) => {
+      assert.equal(join(join(a, b), c), join(a, join(b, c)));
+      assert.ok(covers(join(join(a, b), c), join(b, c)));
+      if (covers(a, b) && covers(b, c)) assert.ok(covers(a, c));
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+test('read ≤ write ≤ maintain ≤ admin, and nothing beyond admin but policy overrides', () => {
+  for (const [lower, higher] of [
+    ['read', 'write'],
+    ['write', 'maintain'],
+    ['maintain', 'admin'],
+  ] as const) {
+    assert.ok(covers(impliedBy(higher), impliedBy(lower)));
+    assert.notEqual(impliedBy(higher), impliedBy(lower));
+  }
+  assert.equal(everything & ~impliedBy('admin'), at('workspace-access.policy-overrides', true));
+});
+
+test('changed: from any custom set, one permission changes and the others stay', () => {
+  for (const chosen of sets) {
+    const present: Grant = { access: 'custom', chosen, beyond: 0 };
+    for (const permission of eleven)
+      for (const value of permission.values) {
+        const next = granted(custom([{ permission, value }], present));
+        if (valueIn(next, permission) !== value || ((next ^ chosen) & ~permission.mask) !== 0)
+          assert.fail(`${permission.name} = ${value} on ${chosen}`);
+      }
+  }
+});
+
+test('changed: from any grant, a fixed level replaces everything, and custom with nothing named keeps everything', () => {
+  const grants: Grant[] = [
+    ...levels.map(access => ({ access })),
+    ...sets.map(chosen => ({ access: 'custom' as const, chosen, beyond: 0 })),
+  ];
+  for (const present of grants) {
+    for (const access of levels) assert.deepEqual(changed(present, { access, values: [] }), { access });
+    assert.equal(granted(custom([], present)), granted(present));
+    assert.deepEqual(changed(present, { values: [] }), present, 'without a level, the present one stays');
+  }
+});
+
+test('changed: a custom set that equals a level stays custom', () => {
+  for (const level of levels) {
+    const values = permissions.map(permission => ({
+      permission,
+      value: valueIn(impliedBy(level), permission) as Value,
+    }));
+    assert.equal(custom(values).access, 'custom');
+  }
+});
+
+test('changed: a fixed level accepts exactly the value that it implies, for every level, permission and value', () => {
+  for (const access of levels)
+    for (const permission of permissions)
+      for (const value of permission.values) {
+        const result = changed(undefined, { access, values: [{ permission, value }] });
+        const implied = valueIn(impliedBy(access), permission) === value;
+        assert.deepEqual(result, implied ? { access } : { refused: [permission] });
+      }
+});
+
+test('the later permissions are shown only where a client set them, or where a level left them in force', () => {
+  const laterShown = (grant: Grant) =>
+    shownOn(grant)
+      .filter(({ later }) => later)
+      .map(({ key }) => key);
+  const variableSets = named('project-access.variable-sets');
+  for (const access of levels) assert.deepEqual(laterShown({ access }), []);
+  assert.deepEqual(laterShown(custom([])), []);
+  assert.deepEqual(laterShown(custom([{ permission: variableSets, value: 'none' }])), ['variable-sets']);
+  assert.deepEqual(laterShown(custom([], { access: 'write' })), []);
+  assert.deepEqual(laterShown(custom([], { access: 'admin' })), ['variable-sets']);
+});
+
+const standingOf = (teams: Standing['teams'], onDefaultProject = false): Standing => ({
+  organization: 'org',
+  project: 'prj',
+  onDefaultProject,
+  member: true,
+  organizationToken: false,
+  teams,
+});
+
+const team = (organizationAccess: number, grant?: Grant) => ({ id: 'team', owners: false, organizationAccess, grant });
+
+test('effective access is the higher of grant and organization permission: one more grant never takes a right away', () => {
+  const flags = [nothing, ...organizationPermissions.map(bitOf)];
+  for (const access of flags)
+    for (const chosen of sets) {
+      const alone = effective(standingOf([team(access)]));
+      const both = effective(standingOf([team(access, { access: 'custom', chosen, beyond: 0 })]));
+      if (both !== join(alone, chosen)) assert.fail(`${access} and ${chosen}`);
+    }
+});
+
+test("effective access of several teams is the join of each team's", () => {
+  const anyGrant: fc.Arbitrary<Grant | undefined> = fc.oneof(
+    fc.constantFrom(undefined, ...levels.map(access => ({ access }))),
+    fc.nat(sets.length - 1).map(i => ({ access: 'custom' as Access & 'custom', chosen: sets[i] as number, beyond: 0 })),
+  );
+  const anyTeam = fc.record({ access: fc.nat(2 ** organizationPermissions.length - 1), grant: anyGrant });
+  fc.assert(
+    fc.property(fc.array(anyTeam, { maxLength: 5 }), fc.boolean(), (teams, onDefault) => {
+      const facts = teams.map(({ access, grant }) => team(access, grant));
+      const each = facts.map(fact => heldBy(fact, onDefault));
+      assert.equal(effective(standingOf(facts, onDefault)), each.reduce(join, nothing));
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+/** What each organization permission gives on every project; the others give nothing. */
+const given: Partial<Record<OrganizationPermission, string>> = {
+  'manage-projects': 'delete manage apply read write write create locking delete move run-tasks variable-sets:write',
+  'manage-workspaces': 'read none apply read write write locking delete run-tasks',
+  'read-projects': 'read none - none none none',
+  'read-workspaces': '- none read none read read',
+  'manage-policy-overrides': '- none read none read read',
+  'manage-agent-pools': 'read none read none read read',
+  'manage-policies': '- none read none none none',
+};
+
+test('each organization permission gives on projects what the table says, and no more', () => {
+  for (const permission of organizationPermissions)
+    for (const onDefault of [false, true]) {
+      const set = effective(standingOf([team(bitOf(permission))], onDefault));
+      const said = permissions.flatMap(each => {
+        const value = valueIn(set, each);
+        if (each.later) return value === 'write' ? [`${each.key}:write`] : [];
+        if (typeof value === 'boolean') return value ? [each.key] : [];
+        return [value ?? '-'];
+      });
+      const expected = (given[permission] ?? '- none - none none none').split(' ');
+      if (permission === 'manage-workspaces' && onDefault) expected.splice(6, 0, 'create');
+      assert.deepEqual(said, expected, `${permission}${onDefault ? ' on the default project' : ''}`);
+    }
+});
+
+test('a policy override acts only in a team that has it delegated', () => {
+  const overrides = at('workspace-access.policy-overrides', true);
+  const grant: Grant = { access: 'custom', chosen: overrides, beyond: overrides };
+  assert.equal(effective(standingOf([team(0, grant)])), nothing);
+  assert.equal(effective(standingOf([team(bitOf('delegate-policy-overrides'), grant)])), overrides);
+  // Another team's delegation does not help.
+  assert.equal(effective(standingOf([team(0, grant), team(bitOf('delegate-policy-overrides'))])), nothing);
+});

@@ -1,0 +1,251 @@
+/** What the store promises: few statements, each by an index; all or nothing; one audit row for every change. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { base62, newId, randomText, secureRandom } from '../src/store/id.ts';
+import { migrate, migrationNames } from '../src/store/migrations.ts';
+import { type Sql, sql } from '../src/store/sql.ts';
+import { openSqlite } from '../src/store/sqlite.ts';
+import { kept, newToken } from '../src/store/token.ts';
+import type { Json } from './support/client.ts';
+import { type Entry, recording } from './support/recording.ts';
+import { startServer } from './support/server.ts';
+import { walk } from './support/walk.ts';
+import { Directory, grantBody } from './support/world.ts';
+
+const textOf = ({ chunks }: Sql): string => chunks.join('?').replace(/\s+/g, ' ').trim();
+
+describe('statements', () => {
+  test('a read takes two statements at most beside the token’s, whatever the page size', async () => {
+    const log: Entry[] = [];
+    const server = await startServer({ store: recording(openSqlite(':memory:'), log) });
+    const directory = new Directory(server);
+    await walk(directory);
+    await server.close();
+    const reads = log.filter(({ kind, statements }) => kind === 'read' && statements.length > 1);
+    assert.ok(reads.length > 15);
+    for (const { statements } of reads)
+      assert.ok(statements.length <= 3, `${statements.length} statements: ${statements.map(textOf).join('\n')}`);
+  });
+
+  test('every statement finds its rows by an index', async () => {
+    const log: Entry[] = [];
+    const store = openSqlite(':memory:');
+    const server = await startServer({ store: recording(store, log) });
+    await walk(new Directory(server));
+    const statements = new Map(log.flatMap(({ statements }) => statements.map(each => [textOf(each), each])));
+    assert.ok(statements.size > 60);
+    for (const [text, { chunks, values }] of statements) {
+      const plan = await store.read(tx =>
+        tx.rows<[number, number, number, string]>({
+          chunks: [`explain query plan ${chunks[0]}`, ...chunks.slice(1)],
+          values,
+        }),
+      );
+      for (const [, , , step] of plan) {
+        // A list of one constant row, or a page that was just made, has nothing to look up.
+        const walksAll =
+          /^SCAN (?!(one|page|visible|place|\(subquery|CONSTANT|\d+ CONSTANT))/.test(step) &&
+          !/USING (COVERING )?INDEX/.test(step);
+        const deliberate = /from users (where users.username is not null|limit 1)/.test(text);
+        assert.ok(!walksAll || deliberate, `${step}\n${text}`);
+      }
+    }
+    await server.close();
+  });
+});
+
+describe('audit', () => {
+  const events = (rows: Json[][]) =>
+    rows.map(([action, type, actorType, token, request, before, after]) => ({
+      action: `${type}.${action}`,
+      actorType,
+      token,
+      request,
+      before: before && JSON.parse(before),
+      after: after && JSON.parse(after),
+    }));
+  const all = sql`
+    select action, resource_type, actor_type, token_id, request_id, before_change, after_change
+    from audit_events
+    order by created_at, id`;
+
+  test('every successful write leaves exactly one row, with actor, token, request, before and after', async () => {
+    const server = await startServer();
+    const { writes } = await walk(new Directory(server));
+    const rows = events(await server.store.read(tx => tx.rows<Json>(all)));
+    // And one for the site admin of the first start.
+    assert.equal(rows.length, writes + 1);
+    for (const row of rows) {
+      assert.match(row.token, /^at-/);
+      assert.ok(row.request);
+      assert.ok(row.before !== null || row.after !== null, row.action);
+      assert.ok(row.action.endsWith('.create') || row.action.endsWith('add_team') ? row.before === null : true);
+    }
+    const of = (action: string) => rows.filter(row => row.action === action);
+    const [update] = of('project.update_team_permissions');
+    assert.equal(update?.before.attributes.access, 'custom');
+    assert.equal(update?.after.attributes.access, 'write');
+    assert.equal(of('project.add_team').length, 1);
+    assert.equal(of('project.remove_team')[0]?.after, null);
+    await server.close();
+  });
+
+  test('a refused write leaves none, and no secret is ever in one', async () => {
+    const server = await startServer();
+    const directory = new Directory(server);
+    const { id } = await directory.user('ada');
+    const secret = (await directory.admin.make(`/users/${id}/authentication-tokens`)).attributes.token;
+    const count = async () => (await server.store.read(tx => tx.rows(all))).length;
+    const before = await count();
+    await directory.admin.post('/organizations', { type: 'organizations', attributes: { name: '!' } });
+    await directory.admin.delete('/teams/none');
+    assert.equal(await count(), before);
+    const text = JSON.stringify(await server.store.read(tx => tx.rows(sql`select * from audit_events`)));
+    assert.ok(!text.includes(secret) && !text.includes(secret.slice(0, 14)));
+    const tokens = JSON.stringify(await server.store.read(tx => tx.rows(sql`select * from authentication_tokens`)));
+    assert.ok(!tokens.includes(secret.slice(24)), 'the secret part is kept as a hash alone');
+    await server.close();
+  });
+
+  test('if the row cannot be written, the change does not happen: 500 with a request id', async () => {
+    let broken = false;
+    const store = recording(openSqlite(':memory:'), [], statement => {
+      if (broken && textOf(statement).startsWith('insert into audit_events')) throw new Error('no audit today');
+    });
+    const server = await startServer({ store });
+    const directory = new Directory(server);
+    const { actor } = await directory.user('ada');
+    await directory.organization(actor, 'acme');
+    const project = await directory.project(actor, 'acme', 'production');
+    const team = await directory.team(actor, 'acme', { name: 'devs' });
+    broken = true;
+    const answer = await actor.post('/team-projects', grantBody(project, team, { access: 'read' }), {
+      'x-request-id': 'abc-1',
+    });
+    assert.equal(answer.status, 500);
+    assert.deepEqual(answer.body.errors[0].meta, { 'request-id': 'abc-1' });
+    assert.ok(!answer.text.includes('no audit today'), 'what went wrong inside stays inside');
+    broken = false;
+    assert.deepEqual((await actor.get(`/team-projects?filter[project][id]=${project}`)).body.data, []);
+    assert.equal((await actor.post('/team-projects', grantBody(project, team, { access: 'read' }))).status, 200);
+    await server.close();
+  });
+});
+
+describe('sqlite', () => {
+  test('work that fails leaves nothing, and the next work goes on', async () => {
+    const store = openSqlite(':memory:');
+    await store.write(tx => tx.script('create table t (x ctext)'));
+    const failing = store.write(async tx => {
+      await tx.run(sql`insert into t values (${'a'})`);
+      throw new Error('no');
+    });
+    await assert.rejects(failing, /no/);
+    await store.write(tx => tx.run(sql`insert into t values (${'b'})`));
+    assert.deepEqual(await store.read(tx => tx.rows(sql`select x from t`)), [['b']]);
+    await store.close();
+  });
+
+  test('work that waits in the middle neither sees nor is seen by other work', async () => {
+    const store = openSqlite(':memory:');
+    await store.write(tx => tx.script('create table t (x integer)'));
+    const slow = store.write(async tx => {
+      await tx.run(sql`insert into t values (${1})`);
+      await new Promise(resolve => setTimeout(resolve, 20));
+      await tx.run(sql`insert into t values (${2})`);
+    });
+    const seen = store.read(async tx => (await tx.rows(sql`select x from t`)).length);
+    await slow;
+    assert.equal(await seen, 2);
+    await store.close();
+  });
+
+  test('migrations run once, and a database of a newer version is refused', async () => {
+    const store = openSqlite(':memory:');
+    const now = () => new Date();
+    assert.deepEqual(await migrate(store, now), migrationNames());
+    assert.deepEqual(await migrate(store, now), []);
+    await store.write(tx =>
+      tx.run(sql`insert into schema_migrations (name, applied_at) values ('9999_later.sql', '')`),
+    );
+    await assert.rejects(migrate(store, now), /newer version.*9999_later/);
+    await store.close();
+  });
+
+  test('the schema itself refuses a grant across organizations, and a fixed level with permissions', async () => {
+    const server = await startServer();
+    const directory = new Directory(server);
+    const { actor } = await directory.user('ada');
+    for (const name of ['here', 'there']) await directory.organization(actor, name);
+    const team = await directory.team(actor, 'here', { name: 'devs' });
+    const project = await directory.project(actor, 'there', 'production');
+    const rows = await server.store.read(tx =>
+      tx.rows<[string]>(sql`select id from organizations order by created_at`),
+    );
+    const [here] = rows[0] as [string];
+    const insert = (access: string, chosen: number | null, projectId: string) =>
+      server.store.write(tx =>
+        tx.run(sql`
+          insert into team_projects (id, organization_id, project_id, team_id, access, chosen, beyond, created_at)
+          values ('tprj-x', ${here}, ${projectId}, ${team}, ${access}, ${chosen}, ${chosen}, '')`),
+      );
+    await assert.rejects(insert('read', null, project), /FOREIGN KEY/);
+    const own = await directory.project(actor, 'here', 'production');
+    await assert.rejects(insert('read', 5, own), /CHECK/);
+    await assert.rejects(insert('custom', null, own), /CHECK/);
+    await server.close();
+  });
+});
+
+describe('sql', () => {
+  test('holes take values, lists and other statements, and nothing else becomes text', () => {
+    const inner = sql`b = ${2} and c in (${['x', 'y', 'z']})`;
+    const { chunks, values } = sql`select a where a = ${1} and ${inner} limit ${null}`;
+    assert.equal(chunks.join('?'), 'select a where a = ? and b = ? and c in (?, ?, ?, ?) limit ?');
+    assert.deepEqual(values, [1, 2, 'x', 'y', 'z', 'z', null]);
+  });
+
+  test('a list of any length shares few texts, and an empty one matches nothing', () => {
+    const texts = new Set(
+      Array.from({ length: 100 }, (_, n) => textOf(sql`in (${Array.from({ length: n }, (_, i) => i)})`)),
+    );
+    assert.equal(texts.size, 8);
+    assert.deepEqual(sql`in (${[]})`.values, [null]);
+  });
+
+  test('an undefined hole is a fault, not a null', () => {
+    assert.throws(() => sql`a = ${undefined as never}`, /undefined/);
+    assert.throws(() => sql`a = ${undefined as never} and ${sql`b`}`, /undefined/);
+  });
+});
+
+describe('ids and tokens', () => {
+  test('an id is its prefix and 16 base58 characters, every character as likely as another', () => {
+    assert.match(newId(secureRandom, 'tprj'), /^tprj-[1-9A-HJ-NP-Za-km-z]{16}$/);
+    const text = randomText(secureRandom, base62, 62_000);
+    for (const character of base62) {
+      const times = text.split(character).length - 1;
+      assert.ok(times > 800 && times < 1200, `${character} came ${times} times`);
+    }
+  });
+
+  test('a token has 14 characters, .atlasv1. and 67 characters, and one wrong character is refused without a query', () => {
+    const token = newToken(secureRandom);
+    assert.match(token, /^[0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z]{67}$/);
+    assert.equal(kept('key', token)?.lookup, token.slice(0, 14));
+    const places = [...token].map((_, place) => place).filter(place => place < 14 || place > 22);
+    for (const place of places) {
+      const other = token[place] === 'A' ? 'B' : 'A';
+      assert.equal(kept('key', token.slice(0, place) + other + token.slice(place + 1)), undefined);
+    }
+  });
+
+  test('what is kept depends on the key', () => {
+    const token = newToken(secureRandom);
+    assert.notEqual(kept('key', token)?.hash, kept('another', token)?.hash);
+    const chosen = 'a token that somebody chose';
+    assert.notEqual(kept('key', chosen)?.lookup, kept('another', chosen)?.lookup);
+    assert.ok(!JSON.stringify(kept('key', chosen)).includes('somebody'));
+  });
+});

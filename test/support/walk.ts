@@ -1,0 +1,107 @@
+/** Every operation once, with success: for the tests that look at all of them. */
+
+import assert from 'node:assert/strict';
+import type { Answer } from './client.ts';
+import { type Actor, type Directory, grantBody } from './world.ts';
+
+export const walk = async (directory: Directory): Promise<{ owner: Actor; writes: number }> => {
+  let writes = 0;
+  const done = async (answer: Promise<Answer>, what: string): Promise<Answer> => {
+    const { status, text } = await answer;
+    assert.ok(status < 300, `${what} answered ${status}: ${text}`);
+    return answer;
+  };
+  const by = (actor: Actor) => ({
+    get: async (path: string) => (await done(actor.get(path), `GET ${path}`)).body,
+    post: async (path: string, data?: unknown) => {
+      writes++;
+      return (await done(actor.post(path, data), `POST ${path}`)).body?.data;
+    },
+    patch: async (path: string, type: string, attributes: unknown) => {
+      writes++;
+      return (await done(actor.patch(path, { type, attributes }), `PATCH ${path}`)).body.data;
+    },
+    delete: async (path: string, data?: unknown) => {
+      writes++;
+      await done(actor.delete(path, data), `DELETE ${path}`);
+    },
+  });
+
+  const admin = by(directory.admin);
+  const addUser = async (username: string) => {
+    const attributes = { username, email: `${username}@example.com` };
+    const { id } = await admin.post('/admin/users', { type: 'users', attributes });
+    const token = await admin.post(`/users/${id}/authentication-tokens`, { attributes: { description: 'first' } });
+    return { id, token: token.attributes.token as string };
+  };
+  const ada = await addUser('ada');
+  const bob = await addUser('bob');
+  const actor = directory.actor(ada.token);
+  const owner = by(actor);
+  await owner.get('/account/details');
+  await owner.get(`/users/${ada.id}`);
+  await owner.get(`/users/${ada.id}/authentication-tokens`);
+  await admin.get('/admin/users');
+  await admin.get(`/admin/users/${bob.id}`);
+  await admin.patch(`/admin/users/${bob.id}`, 'users', { username: 'robert' });
+
+  await owner.post('/organizations', { type: 'organizations', attributes: { name: 'walked', email: 'a@example.com' } });
+  await owner.get('/organizations');
+  await owner.get('/organizations/walked');
+  await owner.patch('/organizations/walked', 'organizations', { email: 'b@example.com' });
+  const inside = '/organizations/walked';
+  const email = 'bob@example.com';
+  const membership = await owner.post(`${inside}/organization-memberships`, {
+    type: 'organization-memberships',
+    attributes: { email },
+  });
+  await owner.get(`${inside}/organization-memberships`);
+  await owner.get('/organization-memberships');
+  await owner.get(`/organization-memberships/${membership.id}`);
+
+  const team = await owner.post(`${inside}/teams`, { type: 'teams', attributes: { name: 'walkers' } });
+  await owner.get(`${inside}/teams`);
+  await owner.get(`/teams/${team.id}`);
+  await owner.patch(`/teams/${team.id}`, 'teams', { visibility: 'organization' });
+  for (const [type, id] of [
+    ['users', 'robert'],
+    ['organization-memberships', membership.id],
+  ]) {
+    await owner.post(`/teams/${team.id}/relationships/${type}`, [{ type, id }]);
+    await owner.get(`/teams/${team.id}/relationships/organization-memberships`);
+    await owner.delete(`/teams/${team.id}/relationships/${type}`, [{ type, id }]);
+  }
+
+  const project = await owner.post(`${inside}/projects`, { type: 'projects', attributes: { name: 'path' } });
+  await owner.get(`${inside}/projects`);
+  await owner.get(`/projects/${project.id}`);
+  await owner.patch(`/projects/${project.id}`, 'projects', { description: 'a path' });
+
+  const grant = await owner.post('/team-projects', grantBody(project.id, team.id, { access: 'custom' }));
+  await owner.get(`/team-projects?filter[project][id]=${project.id}&filter[team][id]=${team.id}`);
+  await owner.get(`/team-projects/${grant.id}`);
+  await owner.patch(`/team-projects/${grant.id}`, 'team-projects', { access: 'write' });
+
+  const several = await owner.post(`/teams/${team.id}/authentication-tokens`, { attributes: { description: 'one' } });
+  await owner.get(`/teams/${team.id}/authentication-tokens`);
+  await owner.get(`${inside}/team-tokens`);
+  await owner.get(`/authentication-tokens/${several.id}`);
+  await owner.delete(`/authentication-tokens/${several.id}`);
+  for (const holder of [`/teams/${team.id}`, inside]) {
+    await owner.post(`${holder}/authentication-token`);
+    await owner.get(`${holder}/authentication-token`);
+    await owner.delete(`${holder}/authentication-token`);
+  }
+
+  await owner.delete(`/team-projects/${grant.id}`);
+  await owner.delete(`/projects/${project.id}`);
+  await owner.delete(`/teams/${team.id}`);
+  await owner.delete(`/organization-memberships/${membership.id}`);
+  await owner.delete('/organizations/walked');
+  await admin.delete(`/admin/users/${bob.id}`);
+  for (const path of ['/healthz', '/readyz', '/openapi.json']) {
+    const answer = await directory.server.client.call(undefined, 'GET', path);
+    assert.equal(answer.status, 200);
+  }
+  return { owner: actor, writes };
+};
