@@ -1,8 +1,7 @@
 /** Operations as routes: token, transaction, audit row, answer. */
 
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import { Fault, type Problem } from '../core/fault.ts';
 import { actorOf } from '../resources/authentication-tokens.ts';
@@ -12,10 +11,9 @@ import { addAuditEvent } from '../store/audit.ts';
 import { newId } from '../store/id.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { decoded, expectCleanText, expectMediaType, isCleanText } from '../wire/body.ts';
-import { type Document, mediaType } from '../wire/document.ts';
-import { answerTo, type ErrorAnswer, faultOfOurs } from '../wire/errors.ts';
-import { etag } from '../wire/etag.ts';
+import { answerTo } from '../wire/errors.ts';
 import type { Query } from '../wire/paging.ts';
+import { clientErrorHandler, fail, sendDocument, sendErrors, sendText } from './answers.ts';
 import { authenticate } from './authentication.ts';
 import { type OpenOperation, openOperations } from './open-operations.ts';
 
@@ -39,7 +37,6 @@ export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOpt
     requestTimeout: 30_000,
     // The Go clients keep a connection for 90 seconds and crash when it is gone before.
     keepAliveTimeout: 120_000,
-    http: { headersTimeout: 125_000 },
     return503OnClosing: false,
     genReqId: requestId,
     clientErrorHandler,
@@ -162,61 +159,4 @@ const matcher = (path: string): RegExp => new RegExp(`^${path.replace(/:\w+/g, '
 const requestId = (request: IncomingMessage): string => {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
-};
-
-// Answers
-
-/** The text as it is: without a serializer of its own, the framework adds a charset, which JSON:API forbids. */
-const sendText = (reply: FastifyReply, status: number, type: string, text: string): FastifyReply =>
-  reply.code(status).header('content-type', type).serializer(asItIs).send(text);
-
-const asItIs = (text: unknown): string => text as string;
-
-const sendDocument = (reply: FastifyReply, status: number, document: Document): FastifyReply => {
-  const text = JSON.stringify(document);
-  return sendText(reply.header('etag', etag(text)), status, mediaType, text);
-};
-
-const sendErrors = (reply: FastifyReply, { status, errors, headers = {} }: ErrorAnswer): FastifyReply =>
-  sendText(reply.headers(headers), status, mediaType, JSON.stringify({ errors }));
-
-/** What the framework itself refuses, by its error code. */
-const frameworkProblems: Readonly<Record<string, Problem>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: { kind: 'body too large' },
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: { kind: 'unsupported media type', detail: 'The Content-Type header is malformed.' },
-};
-
-const problemOf = (error: unknown): Problem | undefined => {
-  if (error instanceof Fault) return error.problem;
-  const { code = '', statusCode = 500, message } = error as { code?: string; statusCode?: number; message: string };
-  const known = frameworkProblems[code];
-  if (known) return known;
-  return statusCode < 500 ? { kind: 'bad request', detail: message } : undefined;
-};
-
-const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-  const problem = problemOf(error);
-  if (!problem) request.log.error({ err: error, requestId: request.id }, 'a request failed by a fault of ours');
-  sendErrors(reply, problem ? answerTo(problem) : faultOfOurs(request.id));
-};
-
-/** What is so broken that it never becomes a request. */
-const clientErrorHandler = (error: Error & { code?: string }, socket: Socket): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) return;
-  const { status, errors } = answerTo(
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? { kind: 'headers too large' }
-      : { kind: 'bad request', detail: 'This is not a well-formed HTTP request.' },
-  );
-  const body = JSON.stringify({ errors });
-  socket.end(
-    [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      `Content-Type: ${mediaType}`,
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      'Connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  );
 };

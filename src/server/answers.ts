@@ -1,0 +1,64 @@
+/** Documents and errors as HTTP answers. */
+
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Fault, type Problem } from '../core/fault.ts';
+import { type Document, mediaType } from '../wire/document.ts';
+import { answerTo, type ErrorAnswer, faultOfOurs } from '../wire/errors.ts';
+import { etag } from '../wire/etag.ts';
+
+/** The text as it is: without a serializer of its own, the framework adds a charset, which JSON:API forbids. */
+export const sendText = (reply: FastifyReply, status: number, type: string, text: string): FastifyReply =>
+  reply.code(status).header('content-type', type).serializer(asItIs).send(text);
+
+const asItIs = (text: unknown): string => text as string;
+
+export const sendDocument = (reply: FastifyReply, status: number, document: Document): FastifyReply => {
+  const text = JSON.stringify(document);
+  return sendText(reply.header('etag', etag(text)), status, mediaType, text);
+};
+
+export const sendErrors = (reply: FastifyReply, { status, errors, headers = {} }: ErrorAnswer): FastifyReply =>
+  sendText(reply.headers(headers), status, mediaType, JSON.stringify({ errors }));
+
+/** What the framework itself refuses, by its error code. */
+const frameworkProblems: Readonly<Record<string, Problem>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: { kind: 'body too large' },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { kind: 'unsupported media type', detail: 'The Content-Type header is malformed.' },
+};
+
+const problemOf = (error: unknown): Problem | undefined => {
+  if (error instanceof Fault) return error.problem;
+  const { code = '', statusCode = 500, message } = error as { code?: string; statusCode?: number; message: string };
+  const known = frameworkProblems[code];
+  if (known) return known;
+  return statusCode < 500 ? { kind: 'bad request', detail: message } : undefined;
+};
+
+export const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+  const problem = problemOf(error);
+  if (!problem) request.log.error({ err: error, requestId: request.id }, 'a request failed by a fault of ours');
+  sendErrors(reply, problem ? answerTo(problem) : faultOfOurs(request.id));
+};
+
+/** What is so broken that it never becomes a request. */
+export const clientErrorHandler = (error: Error & { code?: string }, socket: Socket): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const { status, errors } = answerTo(
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? { kind: 'headers too large' }
+      : { kind: 'bad request', detail: 'This is not a well-formed HTTP request.' },
+  );
+  const body = JSON.stringify({ errors });
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      `Content-Type: ${mediaType}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+};
