@@ -5,6 +5,7 @@ import {
   changed,
   type Grant,
   granted,
+  type Permission,
   permissions,
   shownOn,
   type Value,
@@ -46,8 +47,7 @@ import { get, list, patch, pointerTo, post, type Request, remove } from './opera
 
 // Shape
 
-const groups = ['project-access', 'workspace-access'] as const;
-type Group = (typeof groups)[number];
+type Group = Permission['group'];
 
 const valueSchema = (values: readonly Value[]): TSchema =>
   typeof values[0] === 'boolean' ? flag : oneOf(...(values as string[]));
@@ -169,31 +169,22 @@ const save = (tx: Tx, id: string, grant: Grant) => {
 
 // Operations
 
+const pointerAt = ({ group, key }: Permission): string => `/data/attributes/${group}/${key}`;
+
 /** What the wish makes of the present grant, as far as the caller may give it. */
 const decided = (caller: Standing, wish: Wish, present?: Grant): Grant => {
   const next = changed(present, wish);
-  if ('refused' in next)
-    throw invalid(
-      ...next.refused.map(({ group, key }) => ({
-        pointer: `/data/attributes/${group}/${key}`,
-        detail: `${key} cannot be chosen with the access level '${wish.access ?? present?.access}': use 'custom'`,
-      })),
-    );
+  if ('refused' in next) {
+    const detail = `cannot be chosen with the access level '${wish.access ?? present?.access}': use 'custom'`;
+    throw invalid(...next.refused.map(each => ({ pointer: pointerAt(each), detail: `${each.key} ${detail}` })));
+  }
   const beyondReach = excess(caller, next, present);
-  if (beyondReach.length > 0)
-    throw invalid(
-      ...(next.access === 'custom'
-        ? beyondReach.map(({ group, key }) => ({
-            pointer: `/data/attributes/${group}/${key}`,
-            detail: `${key} would be more than your own access to this project`,
-          }))
-        : [
-            {
-              pointer: '/data/attributes/access',
-              detail: `'${next.access}' would be more than your own access to this project`,
-            },
-          ]),
-    );
+  if (beyondReach.length > 0) {
+    const detail = 'would be more than your own access to this project';
+    throw next.access === 'custom'
+      ? invalid(...beyondReach.map(each => ({ pointer: pointerAt(each), detail: `${each.key} ${detail}` })))
+      : invalid({ pointer: '/data/attributes/access', detail: `'${next.access}' ${detail}` });
+  }
   return next;
 };
 
