@@ -174,6 +174,24 @@ describe('team-projects', () => {
       assert.deepEqual(pointers(bare), ['/data/attributes', '/data/relationships']);
     });
 
+    test('a body that names no project: 422 for whoever manages one, 404 for anyone else', async () => {
+      const [steward, plain] = [await newMember(), await newMember()];
+      await newGrant({ access: 'custom', 'project-access': { teams: 'manage' } }, await newTeam([steward.name]));
+      await newGrant({ access: 'maintain' }, await newTeam([plain.name]));
+      const { actor: nobody } = await directory.user(`nobody-${count++}`);
+      for (const data of [
+        undefined,
+        {},
+        [],
+        'x',
+        { type: 'team-projects', relationships: { project: { data: { id: 5 } } } },
+      ]) {
+        for (const manager of [owner, steward.actor])
+          assert.equal((await manager.post('/team-projects', data)).status, 422);
+        for (const other of [plain.actor, nobody]) assert.equal((await other.post('/team-projects', data)).status, 404);
+      }
+    });
+
     test('422 for a team that is attached already, naming the existing id', async () => {
       const { project, team, id } = await newGrant({ access: 'read' });
       const { status, body } = await owner.post('/team-projects', grantBody(project, team, { access: 'admin' }));

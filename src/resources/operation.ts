@@ -75,13 +75,11 @@ export class Request<P extends string = string, B = unknown> {
     return body;
   }
 
-  /** The id that a relationship of the body names. A body that names none is refused at once: there is nothing to hide. */
-  named(relationship: string): string {
+  /** The id that a relationship of the body names, if it does. */
+  named(relationship: string): string | undefined {
     const { data } = (this.rawBody ?? {}) as { data?: { relationships?: Record<string, { data?: { id?: unknown } }> } };
     const id = data?.relationships?.[relationship]?.data?.id;
-    if (typeof id === 'string') return id;
-    this.body();
-    throw invalid({ pointer: pointerTo(relationship), detail: `${relationship} is required` });
+    return typeof id === 'string' ? id : undefined;
   }
 
   parameter(name: string): string | undefined {

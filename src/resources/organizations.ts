@@ -9,14 +9,15 @@ import {
 } from '../core/authority.ts';
 import { found, invalid } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
-import { type Sql, sql } from '../store/sql.ts';
+import { sql } from '../store/sql.ts';
 import {
-  type Caller,
+  belonging,
   inOrganization,
   inOrganizationNamed,
+  inOrganizations,
   ownersTeam,
   standing,
-  standingsIn,
+  standings,
 } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one, pathOf, type Resource } from '../wire/document.ts';
@@ -103,12 +104,6 @@ const load = async (tx: Tx, id: string): Promise<Organization | undefined> => {
   return row && fromRow(row);
 };
 
-/** The organizations that the caller belongs to. */
-const belonging = (caller: Caller): Sql =>
-  caller.kind === 'user'
-    ? sql`organizations.id in (select organization_id from organization_memberships where user_id = ${caller.user})`
-    : sql`organizations.id = ${caller.organization}`;
-
 const taken = () => invalid({ pointer: '/data/attributes/name', detail: 'Name has already been taken' });
 
 const add = async (tx: Tx, { id, name, email, createdAt }: Organization): Promise<void> => {
@@ -169,8 +164,11 @@ export const organizations = [
       const { tx, caller, page } = request;
       const { items, total } = await pageOf<Columns>(tx, sql`${selected} where ${belonging(caller)}`, page);
       const ids = items.map(([id]) => id);
-      const stands = await standingsIn(tx, caller, ids);
-      const rows = items.map(row => ({ organization: fromRow(row), stand: found(stands.get(row[0])) }));
+      const stands = await standings(tx, caller, inOrganizations(ids));
+      const rows = items.map(row => ({
+        organization: fromRow(row),
+        stand: found(stands.find(stand => stand.organization === row[0])),
+      }));
       return request.paged({ items: rows, total }, ({ organization, stand }) => shown(organization, stand));
     },
   }),

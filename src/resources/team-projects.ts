@@ -25,14 +25,14 @@ import { found, invalid } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
 import { teamOnView, within } from '../store/sight.ts';
 import { sql } from '../store/sql.ts';
-import { grantOf, onProject, standing } from '../store/standing.ts';
+import { everywhere, grantOf, onProject, standing, standings } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one, pathOf, type Resource, toOne } from '../wire/document.ts';
 import {
   access,
-  creation,
   exactly,
   flag,
+  linkingCreation,
   oneDocument,
   oneOf,
   open,
@@ -65,7 +65,7 @@ const shape = (group: Group) =>
 
 const wishedAccess = { 'project-access': wished('project-access'), 'workspace-access': wished('workspace-access') };
 
-const Creation = creation('team-projects', { access, ...wishedAccess }, { project: 'projects', team: 'teams' });
+const Creation = linkingCreation('team-projects', { access, ...wishedAccess }, { project: 'projects', team: 'teams' });
 const Update = update('team-projects', { access: optional(access), ...wishedAccess });
 
 const TeamProjectResource = resource(
@@ -252,15 +252,20 @@ const create = post({
   failures: [404, 422],
   run: async request => {
     const { tx, caller, now } = request;
-    const place = onProject(request.named('project'));
-    const stand = found(await standing(tx, caller, place), mayManageTeamAccess, pointerTo('project'));
+    const named = request.named('project');
+    // Whoever manages no project at all learns nothing of a body that names none.
+    const stands = await standings(tx, caller, named === undefined ? everywhere(caller) : onProject(named));
+    const stand = found(stands.find(mayManageTeamAccess), undefined, pointerTo('project'));
+    // A body that does not name both is refused here, with all its flaws.
+    const project = named ?? request.body().data.relationships.project.data.id;
+    const teamId = request.named('team') ?? request.body().data.relationships.team.data.id;
     const team = found(
-      await teamOnView(tx, request.named('team')),
+      await teamOnView(tx, teamId),
       team => team.organization === stand.organization && maySeeTeam(stand, team),
       pointerTo('team'),
     );
     const grant = decided(stand, wishOf(request.body().data.attributes));
-    const created = { id: request.newId('tprj'), project: stand.project as string, team, grant };
+    const created = { id: request.newId('tprj'), project, team, grant };
     await add(tx, created, stand.organization, now);
     const answer = documentOf(created);
     return { answer, change: { ...on(stand), before: null, after: answer.data } };

@@ -28,6 +28,8 @@ export const main = async (args: readonly string[], environment: NodeJS.ProcessE
 };
 
 const start = async (settings: Settings): Promise<void> => {
+  // The data holds hashes of tokens: it is for this user's eyes alone.
+  process.umask(0o077);
   const store = openSqlite(settings.database.replace(/^sqlite:/, ''));
   const now = () => new Date();
   await migrate(store, now);

@@ -22,10 +22,41 @@ export const inOrganizationNamed = (name: string): Sql => sql`
   from organizations
   where lower(name) = lower(${name})`;
 
+export const inOrganizations = (ids: readonly string[]): Sql => sql`
+  select id as organization_id, null as project_id, 0 as is_default
+  from organizations
+  where id in (${ids})`;
+
 export const onProject = (id: string): Sql => sql`
   select organization_id, id as project_id, is_default
   from projects
   where id = ${id}`;
+
+/** Wherever the caller may hold anything: its organizations, and the projects on which its teams have grants. */
+export const everywhere = (caller: Caller): Sql => sql`
+  select id as organization_id, null as project_id, 0 as is_default
+  from organizations
+  where ${belonging(caller)}
+  union all
+  select organization_id, id as project_id, is_default
+  from projects
+  where id in (
+    select project_id
+    from team_projects
+    where team_id in (${caller.kind === 'user' ? teamIdsOf(caller.user) : sql`${caller.kind === 'team' ? caller.team : ''}`})
+  )`;
+
+const teamIdsOf = (user: string): Sql => sql`
+  select team_memberships.team_id
+  from organization_memberships
+  join team_memberships on team_memberships.membership_id = organization_memberships.id
+  where organization_memberships.user_id = ${user}`;
+
+/** The organizations that the caller belongs to. */
+export const belonging = (caller: Caller): Sql =>
+  caller.kind === 'user'
+    ? sql`organizations.id in (select organization_id from organization_memberships where user_id = ${caller.user})`
+    : sql`organizations.id = ${caller.organization}`;
 
 export const inOrganizationOfMembership = (id: string): Sql => sql`
   select organization_id, null as project_id, 0 as is_default
@@ -100,18 +131,11 @@ export const standing = async (tx: Tx, caller: Caller, place: Sql): Promise<Stan
   return isSome(facts) ? standingOf(caller, facts) : undefined;
 };
 
-/** The caller's standing in each of several organizations. */
-export const standingsIn = async (tx: Tx, caller: Caller, organizations: readonly string[]) => {
-  const facts = await factsAbout(
-    tx,
-    caller,
-    sql`
-      select id as organization_id, null as project_id, 0 as is_default
-      from organizations
-      where id in (${organizations})`,
-  );
-  const byOrganization = Map.groupBy(facts, ([, , , , , , , organization]) => organization);
-  return new Map([...byOrganization].map(([id, here]) => [id, standingOf(caller, here as [Facts, ...Facts[]])]));
+/** The caller's standing in each of several places. */
+export const standings = async (tx: Tx, caller: Caller, places: Sql): Promise<Standing[]> => {
+  const facts = await factsAbout(tx, caller, places);
+  const byPlace = Map.groupBy(facts, ([, , , , , , , organization, project]) => `${organization} ${project}`);
+  return [...byPlace.values()].map(here => standingOf(caller, here as [Facts, ...Facts[]]));
 };
 
 /** The caller's standing where a team is in question, and the team. */

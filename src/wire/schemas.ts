@@ -35,24 +35,24 @@ export const open = <P extends TProperties>(properties: P) => Type.Object(proper
 
 const reference = (type: string) => Type.Object({ data: Type.Object({ type: Type.Literal(type), id: Type.String() }) });
 
-export const creation = <A extends TProperties, R extends string = never>(
+export const creation = <A extends TProperties>(type: string, attributes: A) =>
+  Type.Object({ data: Type.Object({ type: Type.Literal(type), attributes: Type.Object(attributes) }) });
+
+/** The creation of a resource that relates others, by the name and type of each. */
+export const linkingCreation = <A extends TProperties, R extends string>(
   type: string,
   attributes: A,
-  relationships?: Readonly<Record<R, string>>,
-) =>
-  Type.Object({
+  relationships: Readonly<Record<R, string>>,
+) => {
+  const references = Object.entries<string>(relationships).map(([name, of]) => [name, reference(of)]);
+  return Type.Object({
     data: Type.Object({
       type: Type.Literal(type),
       attributes: Type.Object(attributes),
-      ...(relationships && {
-        relationships: Type.Object(
-          Object.fromEntries(
-            Object.entries<string>(relationships).map(([name, of]) => [name, reference(of)]),
-          ) as Record<R, ReturnType<typeof reference>>,
-        ),
-      }),
+      relationships: Type.Object(Object.fromEntries(references) as Record<R, ReturnType<typeof reference>>),
     }),
   });
+};
 
 export const update = <A extends TProperties>(type: string, attributes: A) =>
   Type.Object({
