@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { sealed } from '../src/store/token.ts';
 import type { Answer, Json } from './support/client.ts';
 import { type Actor, type Directory, newDirectory } from './support/world.ts';
 
@@ -538,6 +539,15 @@ describe('the directory', () => {
       assert.equal((await actor.delete(`/authentication-tokens/${made.id}`)).status, 204);
       assert.equal((await directory.actor(made.attributes.token).get('/account/details')).status, 401);
       assert.equal((await actor.get(`/authentication-tokens/${made.id}`)).status, 404);
+    });
+
+    test('the public part of a token is not enough, nor one wrong character under a right checksum', async () => {
+      const { id, actor } = await member();
+      const { token } = (await actor.make(`/users/${id}/authentication-tokens`)).attributes;
+      const body = token.slice(0, -6);
+      assert.equal(sealed(body), token);
+      for (const forged of [`${body.slice(0, -1)}${body.endsWith('A') ? 'B' : 'A'}`, body.slice(0, 23).padEnd(84, 'x')])
+        assert.equal((await directory.actor(sealed(forged)).get('/account/details')).status, 401);
     });
 
     test('an expired token is 401; one that would be expired is 422', async () => {

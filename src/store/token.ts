@@ -17,10 +17,11 @@ const checksum = (text: string): string => {
   return sum;
 };
 
-export const newToken = (random: Random): string => {
-  const body = `${randomText(random, base62, 14)}.atlasv1.${randomText(random, base62, 67 - checksumLength)}`;
-  return body + checksum(body);
-};
+/** A token from all of its characters but the checksum. */
+export const sealed = (body: string): string => body + checksum(body);
+
+export const newToken = (random: Random): string =>
+  sealed(`${randomText(random, base62, 14)}.atlasv1.${randomText(random, base62, 67 - checksumLength)}`);
 
 export type Kept = { readonly lookup: string; readonly hash: string };
 
@@ -31,7 +32,7 @@ export const kept = (key: string, token: string): Kept | undefined => {
   const lookup = form.exec(token)?.[1];
   // A token that an administrator chose has no public part; a second hash stands for it.
   if (lookup === undefined) return { lookup: keyedHash(key, `lookup ${token}`), hash: keyedHash(key, token) };
-  const wellMade = token.slice(-checksumLength) === checksum(token.slice(0, -checksumLength));
+  const wellMade = token === sealed(token.slice(0, -checksumLength));
   return wellMade ? { lookup, hash: keyedHash(key, token) } : undefined;
 };
 
