@@ -70,7 +70,7 @@ export class Request<P extends string = string, B = unknown> {
   body(): B {
     const body = this.#operation.check?.(this.rawBody ?? {}) as B;
     const { id } = (body as { data?: { id?: unknown } } | undefined)?.data ?? {};
-    if (this.#operation.method === 'PATCH' && id && id !== this.#incoming.params.id)
+    if (this.#operation.method === 'PATCH' && id && id !== Object.values(this.#incoming.params).at(-1))
       throw invalid({ pointer: '/data/id', detail: 'id must be the one in the path, or absent' });
     return body;
   }

@@ -28,7 +28,7 @@ import {
 } from '../wire/schemas.ts';
 import { get, list, post, type Request, remove } from './operation.ts';
 import { expectAnOwner } from './owners.ts';
-import { addInvited, removeIfOnlyInvited } from './users.ts';
+import { addInvited, removeInvitedOnlyTo } from './users.ts';
 
 // Shape
 
@@ -209,16 +209,16 @@ export const organizationMemberships = [
     run: async request => {
       const { tx, caller } = request;
       const { stand, present } = await reached(request);
-      const [id, , user, , , , owner] = present;
+      const [id, , , , , , owner] = present;
       const member = { owner: Boolean(owner), self: isSelf(caller, present) };
       found(stand, stand => mayRemoveMember(stand, member));
       const before = documentOf(present);
       request.expectUnchanged(before);
       if (member.owner && member.self)
         throw new Fault({ kind: 'forbidden', detail: 'An owner cannot leave: leave the owners team first.' });
+      await removeInvitedOnlyTo(tx, stand.organization, sql`id = ${id}`);
       await tx.run(sql`delete from organization_memberships where id = ${id}`);
       if (member.owner) await expectAnOwner(tx, stand.organization);
-      await removeIfOnlyInvited(tx, user);
       const change = { organization: stand.organization, id, before: before.data, after: null };
       return { answer: undefined, change };
     },

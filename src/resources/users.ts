@@ -128,14 +128,17 @@ export const addInvited = async (tx: Tx, id: string, email: string, now: string)
   return user?.[0] ?? id;
 };
 
-export const removeIfOnlyInvited = (tx: Tx, id: string): Promise<number> =>
+/** Whoever was invited to this organization alone, and does not exist yet, goes with the invitation. */
+export const removeInvitedOnlyTo = (tx: Tx, organization: string, which: Sql): Promise<number> =>
   tx.run(sql`
     delete from users
-    where id = ${id} and username is null and not exists (
-      select 1
-      from organization_memberships
-      where user_id = ${id}
-    )`);
+    where username is null
+      and id in (select user_id from organization_memberships where organization_id = ${organization} and ${which})
+      and not exists (
+        select 1
+        from organization_memberships
+        where user_id = users.id and organization_id <> ${organization}
+      )`);
 
 /** A new user takes the place of the one who was invited under its e-mail, with all memberships. */
 export const addUser = async (tx: Tx, user: User & { readonly email: string }, now: string): Promise<User> => {

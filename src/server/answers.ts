@@ -1,12 +1,17 @@
 /** Documents and errors as HTTP answers. */
 
-import { STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, type Problem } from '../core/fault.ts';
 import { type Document, mediaType } from '../wire/document.ts';
 import { answerTo, type ErrorAnswer, faultOfOurs } from '../wire/errors.ts';
 import { etag } from '../wire/etag.ts';
+
+/** What every answer carries, whatever it is. */
+export const everyAnswer = (requestId: string) => ({
+  'x-request-id': requestId,
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+});
 
 /** The text as it is: without a serializer of its own, the framework adds a charset, which JSON:API forbids. */
 export const sendText = (reply: FastifyReply, status: number, type: string, text: string): FastifyReply =>
@@ -40,25 +45,4 @@ export const fail = (error: unknown, request: FastifyRequest, reply: FastifyRepl
   const problem = problemOf(error);
   if (!problem) request.log.error({ err: error, requestId: request.id }, 'a request failed by a fault of ours');
   sendErrors(reply, problem ? answerTo(problem) : faultOfOurs(request.id));
-};
-
-/** What is so broken that it never becomes a request. */
-export const clientErrorHandler = (error: Error & { code?: string }, socket: Socket): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) return;
-  const { status, errors } = answerTo(
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? { kind: 'headers too large' }
-      : { kind: 'bad request', detail: 'This is not a well-formed HTTP request.' },
-  );
-  const body = JSON.stringify({ errors });
-  socket.end(
-    [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      `Content-Type: ${mediaType}`,
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      'Connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  );
 };

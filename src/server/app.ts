@@ -10,12 +10,12 @@ import { type Incoming, type Read, Request, type Services, type Write } from '..
 import { addAuditEvent } from '../store/audit.ts';
 import { newId } from '../store/id.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { decoded, expectCleanText, expectMediaType, isCleanText } from '../wire/body.ts';
-import { answerTo } from '../wire/errors.ts';
+import { decoded, expectMediaType, isCleanText, parsed } from '../wire/body.ts';
 import type { Query } from '../wire/paging.ts';
-import { clientErrorHandler, fail, sendDocument, sendErrors, sendText } from './answers.ts';
+import { everyAnswer, fail, sendDocument, sendText } from './answers.ts';
 import { authenticate } from './authentication.ts';
 import { type OpenOperation, openOperations } from './open-operations.ts';
+import { answerOddRequests, clientErrorHandler } from './sockets.ts';
 
 export type AppOptions = {
   readonly store: Store;
@@ -40,8 +40,11 @@ export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOpt
     return503OnClosing: false,
     genReqId: requestId,
     clientErrorHandler,
-    frameworkErrors: (error, request, reply) => fail(error, request, reply),
-    routerOptions: { maxParamLength: 1024 },
+    // A missing Host header is ours to refuse, in our own words.
+    http: { requireHostHeader: false },
+    frameworkErrors: (error, request, reply) => fail(error, request, reply.headers(everyAnswer(request.id))),
+    // Longer than any address that the HTTP parser lets pass: an id is opaque.
+    routerOptions: { maxParamLength: 64 * 1024 },
   });
 
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute(`${method}`, url));
@@ -51,37 +54,29 @@ export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOpt
     closing = true;
   });
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
-    done();
+    reply.headers(everyAnswer(request.id));
+    // What is not served is answered before any body is read.
+    if (request.is404) fail(new Fault(problemOfPath(request.url)), request, reply);
+    else if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      fail(new Fault({ kind: 'bad request', detail: 'The Host header is missing.' }), request, reply);
+    else done();
   });
+  app.setErrorHandler(fail);
+  answerOddRequests(app.server);
 
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
-    if (bytes.length === 0) return done(null, undefined);
-    try {
-      expectMediaType(request.headers['content-type']);
-      const text = decoded(bytes);
-      parse(request, text, (error, body) => {
-        if (error) return done(new Fault({ kind: 'bad request', detail: `The body is not JSON: ${error.message}` }));
-        expectCleanText(text, body);
-        done(null, body);
-      });
-    } catch (error) {
-      done(error as Error);
-    }
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
+    if (bytes.length === 0) return undefined;
+    expectMediaType(request.headers['content-type']);
+    return parsed(decoded(bytes), (text, done) => parse(request, text, done));
   });
 
-  app.setErrorHandler(fail);
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0] ?? '';
-    const allowed = all.filter(operation => matcher(operation.path).test(path)).map(({ method }) => method);
-    const problem: Problem =
-      allowed.length > 0
-        ? { kind: 'method not allowed', allowed: allowed.includes('GET') ? ['HEAD', ...allowed] : allowed }
-        : { kind: 'no such path' };
-    sendErrors(reply, answerTo(problem));
-  });
+  const problemOfPath = (url: string): Problem => {
+    const allowed = all.filter(operation => isPathOf(operation.path, url)).map(({ method }) => method);
+    if (allowed.length === 0) return { kind: 'no such path' };
+    return { kind: 'method not allowed', allowed: allowed.includes('GET') ? ['HEAD', ...allowed] : allowed };
+  };
 
   const callerOf = (tx: Tx, request: FastifyRequest) =>
     authenticate(tx, request.headers.authorization, services.tokenKey, services.now().toISOString());
@@ -153,7 +148,23 @@ const incoming = (request: FastifyRequest, caller: Incoming['caller']): Incoming
   };
 };
 
-const matcher = (path: string): RegExp => new RegExp(`^${path.replace(/:\w+/g, '[^/]+').replace(/\./g, '\\.')}$`);
+/** Whether an address is one of this path, in whatever spelling the router would take it. */
+const isPathOf = (path: string, url: string): boolean => {
+  const wanted = path.split('/');
+  const given = (url.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/)[0] ?? '').split('/');
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, index) => (part.startsWith(':') ? given[index] !== '' : part === unescaped(given[index] ?? '')))
+  );
+};
+
+const unescaped = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
 
 /** A client's own request id is kept, so that its logs and ours can be read together. */
 const requestId = (request: IncomingMessage): string => {

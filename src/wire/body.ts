@@ -5,12 +5,13 @@ import { Fault } from '../core/fault.ts';
 import { mediaType } from './document.ts';
 
 /** JSON:API allows the parameters `profile`, which may be ignored, and `ext`, of which we support none. */
+const accepted = /^application\/vnd\.api\+json\s*(;\s*(profile\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;"]+)\s*)?)*$/i;
+
 export const expectMediaType = (header: string | undefined): void => {
-  const [type, ...parameters] = (header ?? '').split(';').map(part => part.trim().toLowerCase());
-  if (type === mediaType && parameters.every(parameter => parameter === '' || parameter.startsWith('profile='))) return;
+  if (header !== undefined && accepted.test(header.trim())) return;
   throw new Fault({
     kind: 'unsupported media type',
-    detail: `A request with a body needs the header Content-Type: ${mediaType}, without parameters.`,
+    detail: `A request with a body needs the header Content-Type: ${mediaType}, without parameters other than profile.`,
   });
 };
 
@@ -35,10 +36,28 @@ const isClean = (value: unknown): boolean => {
   return true;
 };
 
-export const expectCleanText = (source: string, body: unknown): void => {
-  if (suspicious.test(source) && !isClean(body))
+type Parser = (text: string, done: (error: Error | null, body?: unknown) => void) => void;
+
+/** `parse` is the framework's own, which refuses keys that would reach a prototype. */
+export const parsed = (text: string, parse: Parser): unknown => {
+  let outcome: { error: Error | null; body: unknown } = { error: new Error('nothing was parsed'), body: undefined };
+  parse(text, (error, body) => {
+    outcome = { error, body };
+  });
+  if (outcome.error) throw new Fault({ kind: 'bad request', detail: whyNotParsed(text) });
+  if (suspicious.test(text) && !isClean(outcome.body))
     throw new Fault({
       kind: 'bad request',
       detail: 'The body has a string with a NUL or half a surrogate pair in it.',
     });
+  return outcome.body;
+};
+
+const whyNotParsed = (text: string): string => {
+  try {
+    JSON.parse(text);
+    return 'The body has a key that is not allowed: __proto__, or prototype within constructor.';
+  } catch (error) {
+    return `The body is not JSON: ${(error as Error).message}`;
+  }
 };

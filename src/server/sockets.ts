@@ -1,0 +1,44 @@
+/** What is so broken, or so odd, that it never becomes a request: answered as errors like any other. */
+
+import { randomUUID } from 'node:crypto';
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Problem } from '../core/fault.ts';
+import { mediaType } from '../wire/document.ts';
+import { answerTo } from '../wire/errors.ts';
+import { everyAnswer } from './answers.ts';
+
+export const clientErrorHandler = (error: Error & { code?: string }, socket: Socket): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  // Node keeps the answer under way here: a good request that was followed by garbage gets its own answer, and no more.
+  const { _httpMessage: underWay } = socket as Socket & { _httpMessage?: ServerResponse | null };
+  if (underWay?.req.complete) underWay.once('finish', () => socket.end());
+  else
+    endWith(
+      socket,
+      error.code === 'HPE_HEADER_OVERFLOW'
+        ? { kind: 'headers too large' }
+        : { kind: 'bad request', detail: 'This is not a well-formed HTTP request.' },
+    );
+};
+
+/** Events that Node would answer without a body, or by silence. */
+export const answerOddRequests = (server: Server): void => {
+  server.on('connect', (_, socket: Socket) => endWith(socket, { kind: 'method not allowed', allowed: ['GET'] }));
+  // An expectation that we do not know is none of ours to meet.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+};
+
+const endWith = (socket: Socket, problem: Problem): void => {
+  const { status, errors, headers = {} } = answerTo(problem);
+  const body = JSON.stringify({ errors });
+  const all = {
+    ...everyAnswer(randomUUID()),
+    ...headers,
+    'content-type': mediaType,
+    'content-length': `${Buffer.byteLength(body)}`,
+    connection: 'close',
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
+};
