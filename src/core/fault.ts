@@ -20,7 +20,8 @@ export type Problem =
   | { readonly kind: 'changed meanwhile' }
   | { readonly kind: 'unsupported media type'; readonly detail: string }
   | { readonly kind: 'body too large' }
-  | { readonly kind: 'headers too large' };
+  | { readonly kind: 'headers too large' }
+  | { readonly kind: 'too slow' };
 
 export class Fault extends Error {
   readonly problem: Problem;

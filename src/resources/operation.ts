@@ -69,10 +69,16 @@ export class Request<P extends string = string, B = unknown> {
   /** The checked body; none counts as an empty one. Ask for it only after authority is decided: a caller without permission learns nothing of its flaws. */
   body(): B {
     const body = this.#operation.check?.(this.rawBody ?? {}) as B;
-    const { id } = (body as { data?: { id?: unknown } } | undefined)?.data ?? {};
-    if (this.#operation.method === 'PATCH' && id && id !== Object.values(this.#incoming.params).at(-1))
+    const { id } = (body as { data?: { id?: string } } | undefined)?.data ?? {};
+    if (this.#operation.method === 'PATCH' && id && !this.#isOwnId(id))
       throw invalid({ pointer: '/data/id', detail: 'id must be the one in the path, or absent' });
     return body;
+  }
+
+  /** Whether the path ends in this id; an organization is known by its name, whatever its case. */
+  #isOwnId(id: string): boolean {
+    const [name, own = ''] = Object.entries(this.#incoming.params).at(-1) ?? [];
+    return name === 'organization' ? id.toLowerCase() === own.toLowerCase() : id === own;
   }
 
   /** The id that a relationship of the body names, if it does. */

@@ -52,6 +52,8 @@ export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOpt
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
+    // A connection that was busy when the closing began becomes idle later, and would be kept for minutes.
+    setInterval(() => app.server.closeIdleConnections(), 50).unref();
   });
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(everyAnswer(request.id));

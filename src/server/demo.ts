@@ -72,6 +72,7 @@ export const fillDemo = async (app: FastifyInstance, adminToken: string) => {
   });
   const project = await call(owner, `${inside}/projects`, { type: 'projects', attributes: { name: 'production' } });
 
+  const grants = new Map<string, string>();
   for (const member of cast) {
     if (member.user === 'olivia' || 'outsider' in member) continue;
     const email = `${member.user}@example.com`;
@@ -89,7 +90,7 @@ export const fillDemo = async (app: FastifyInstance, adminToken: string) => {
       },
     });
     await call(owner, `/teams/${team.data.id}/relationships/users`, [{ type: 'users', id: member.user }]);
-    await call(owner, '/team-projects', {
+    const grant = await call(owner, '/team-projects', {
       type: 'team-projects',
       attributes: { access: member.access, ...('chosen' in member && member.chosen) },
       relationships: {
@@ -97,7 +98,8 @@ export const fillDemo = async (app: FastifyInstance, adminToken: string) => {
         team: { data: { type: 'teams', id: team.data.id } },
       },
     });
+    grants.set(member.user, grant.data.id);
   }
   const rows: DemoRow[] = cast.map(({ user, shows }) => ({ who: user, shows, token: tokens.get(user) ?? '' }));
-  return { project: project.data.id, rows };
+  return { project: project.data.id, grantOfRita: grants.get('rita') ?? '', rows };
 };

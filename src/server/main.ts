@@ -6,23 +6,24 @@ import { secureRandom } from '../store/id.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import { StartFault, type Store } from '../store/store.ts';
+import { isWellMade } from '../store/token.ts';
 import { mediaType } from '../wire/document.ts';
 import { buildApp } from './app.ts';
 import { fillDemo } from './demo.ts';
 import { addSiteAdmin, isEmpty, tokenKey } from './first-start.ts';
-import { helpText, readSettings, type Settings } from './settings.ts';
+import { helpText, readFlags, readSettings, type Settings } from './settings.ts';
 
 const { version } = packageJson;
 
 export const main = async (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> => {
   try {
-    const settings = readSettings(args, environment);
-    if (settings.help) return void process.stdout.write(helpText());
-    if (settings.version) return void process.stdout.write(`${version}\n`);
-    await start(settings);
+    const flags = readFlags(args);
+    if (flags.help) return void process.stdout.write(helpText());
+    if (flags.version) return void process.stdout.write(`${version}\n`);
+    await start(readSettings(flags, environment));
   } catch (error) {
     if (!(error instanceof StartFault)) throw error;
-    process.stderr.write(`bailiwick: ${error.message}\n`);
+    process.stderr.write(`bailiwick: ${error.message.replace(/\s+/g, ' ')}\n`);
     process.exit(2);
   }
 };
@@ -30,9 +31,14 @@ export const main = async (args: readonly string[], environment: NodeJS.ProcessE
 const start = async (settings: Settings): Promise<void> => {
   // The data holds hashes of tokens: it is for this user's eyes alone.
   process.umask(0o077);
+  if (settings.adminToken !== undefined && !isWellMade(settings.adminToken))
+    throw new StartFault('the admin token looks like one of ours, but its checksum is wrong');
   const store = openSqlite(settings.database.replace(/^sqlite:/, ''));
   const now = () => new Date();
-  await migrate(store, now);
+  await migrate(store, now).catch(error => {
+    if (error instanceof StartFault) throw error;
+    throw new StartFault(`cannot make the tables in ${settings.database}: ${error.message}`);
+  });
   if (settings.demo && !(await isEmpty(store)))
     throw new StartFault(`--demo needs an empty database, and ${settings.database} has users in it`);
   const key = await tokenKey(store, secureRandom);
@@ -90,18 +96,31 @@ const stopOnSignal = (app: FastifyInstance, store: Store): void => {
   if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && stop(), 250).unref();
 };
 
-const curl = (token: string, url: string): string => `curl -g -H 'Authorization: Bearer ${token}' '${url}'`;
+const curl = (authorization: string, url: string): string => `curl -g -H ${authorization} '${url}'`;
 
-const firstStartText = (url: string, token: string, given: boolean): string => `
-This is the first start. The site admin is 'admin'. ${given ? 'Its token is the one you gave.' : 'This is its token; it is not shown again:'}
-${given ? '' : `\n  ${token}\n`}
+const bearer = (token: string): string => `'Authorization: Bearer ${token}'`;
+
+const firstStartText = (url: string, token: string, given: boolean): string => {
+  const details = `${url}/api/v2/account/details`;
+  return given
+    ? `
+This is the first start. The site admin is 'admin', and its token is the one you gave. With it in BAILIWICK_ADMIN_TOKEN, try:
+
+  ${curl('"Authorization: Bearer $BAILIWICK_ADMIN_TOKEN"', details)}
+`
+    : `
+This is the first start. The site admin is 'admin'. This is its token; it is not shown again:
+
+  ${token}
+
 Try it:
 
-  ${curl(given ? '$BAILIWICK_ADMIN_TOKEN' : token, `${url}/api/v2/account/details`).replaceAll("'", given ? '"' : "'")}
+  ${curl(bearer(token), details)}
 `;
+};
 
-const demoText = (url: string, { project, rows }: Awaited<ReturnType<typeof fillDemo>>): string => {
-  const tokenOf = (who: string): string => rows.find(row => row.who === who)?.token ?? '';
+const demoText = (url: string, { project, grantOfRita, rows }: Awaited<ReturnType<typeof fillDemo>>): string => {
+  const as = (who: string): string => bearer(rows.find(row => row.who === who)?.token ?? '');
   const list = `${url}/api/v2/team-projects?filter[project][id]=${project}`;
   const body = (access: string) => `{"data":{"type":"team-projects","attributes":{"access":"${access}"}}}`;
   return `
@@ -112,16 +131,16 @@ ${rows.map(({ who, shows, token }) => `  ${who.padEnd(7)} ${shows}\n          ${
 Lines to try:
 
   # the owner sees every team's access, the secret one too
-  ${curl(tokenOf('olivia'), list)}
+  ${curl(as('olivia'), list)}
   # a member of the secret team sees its own
-  ${curl(tokenOf('sam'), list)}
+  ${curl(as('sam'), list)}
   # a custom grant with teams = read sees the visible teams
-  ${curl(tokenOf('cleo'), list)}
+  ${curl(as('cleo'), list)}
   # a plain member sees an empty list, an outsider 404
-  ${curl(tokenOf('nora'), list)}
-  ${curl(tokenOf('otto'), list)}
-  # max holds only 'read' here, but manage-projects makes an admin: take an id from the list and change it
-  curl -X PATCH -H 'Authorization: Bearer ${tokenOf('max')}' -H 'Content-Type: ${mediaType}' \\
-    -d '${body('maintain')}' '${url}/api/v2/team-projects/ID'
+  ${curl(as('nora'), list)}
+  ${curl(as('otto'), list)}
+  # max holds only 'read' here, but manage-projects makes an admin: so max may raise rita's team
+  curl -X PATCH -H ${as('max')} -H 'Content-Type: ${mediaType}' \\
+    -d '${body('maintain')}' '${url}/api/v2/team-projects/${grantOfRita}'
 `;
 };

@@ -79,12 +79,11 @@ export type Settings = {
   readonly adminToken: string | undefined;
   readonly logLevel: string;
   readonly demo: boolean;
-  readonly help: boolean;
-  readonly version: boolean;
 };
 
-export const readSettings = (args: readonly string[], environment: NodeJS.ProcessEnv): Settings => {
-  const flags = parsed(args);
+type Flags = Readonly<Record<string, string | boolean | undefined>>;
+
+export const readSettings = (flags: Flags, environment: NodeJS.ProcessEnv): Settings => {
   const chosen = (flag: Flag): string | undefined => {
     const setting: Setting = settings.find(setting => setting.flag === flag) as Setting;
     const fromFlag = flags[flag] as string | undefined;
@@ -106,12 +105,10 @@ export const readSettings = (args: readonly string[], environment: NodeJS.Proces
     adminToken: chosen('admin-token'),
     logLevel: chosen('log-level') as string,
     demo: flags.demo === true,
-    help: flags.help === true,
-    version: flags.version === true,
   };
 };
 
-const parsed = (args: readonly string[]): Readonly<Record<string, string | boolean | undefined>> => {
+export const readFlags = (args: readonly string[]): Flags => {
   try {
     const valued = Object.fromEntries(settings.map(({ flag }) => [flag, { type: 'string' as const }]));
     const bare = {

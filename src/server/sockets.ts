@@ -13,13 +13,12 @@ export const clientErrorHandler = (error: Error & { code?: string }, socket: Soc
   // Node keeps the answer under way here: a good request that was followed by garbage gets its own answer, and no more.
   const { _httpMessage: underWay } = socket as Socket & { _httpMessage?: ServerResponse | null };
   if (underWay?.req.complete) underWay.once('finish', () => socket.end());
-  else
-    endWith(
-      socket,
-      error.code === 'HPE_HEADER_OVERFLOW'
-        ? { kind: 'headers too large' }
-        : { kind: 'bad request', detail: 'This is not a well-formed HTTP request.' },
-    );
+  else endWith(socket, problems[error.code ?? ''] ?? { kind: 'bad request', detail: 'This is not well-formed HTTP.' });
+};
+
+const problems: Readonly<Record<string, Problem>> = {
+  HPE_HEADER_OVERFLOW: { kind: 'headers too large' },
+  ERR_HTTP_REQUEST_TIMEOUT: { kind: 'too slow' },
 };
 
 /** Events that Node would answer without a body, or by silence. */

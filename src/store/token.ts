@@ -27,13 +27,16 @@ export type Kept = { readonly lookup: string; readonly hash: string };
 
 const keyedHash = (key: string, text: string): string => createHmac('sha256', key).update(text).digest('base64url');
 
-/** Undefined for a token of our form whose checksum is wrong: it was mistyped or made up, and needs no query. */
+/** False for a token of our form whose checksum is wrong: it was mistyped or made up. */
+export const isWellMade = (token: string): boolean =>
+  !form.test(token) || token === sealed(token.slice(0, -checksumLength));
+
+/** Undefined for a token that needs no query to be refused. */
 export const kept = (key: string, token: string): Kept | undefined => {
-  const lookup = form.exec(token)?.[1];
+  if (!isWellMade(token)) return undefined;
   // A token that an administrator chose has no public part; a second hash stands for it.
-  if (lookup === undefined) return { lookup: keyedHash(key, `lookup ${token}`), hash: keyedHash(key, token) };
-  const wellMade = token === sealed(token.slice(0, -checksumLength));
-  return wellMade ? { lookup, hash: keyedHash(key, token) } : undefined;
+  const lookup = form.exec(token)?.[1] ?? keyedHash(key, `lookup ${token}`);
+  return { lookup, hash: keyedHash(key, token) };
 };
 
 export const isSameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b));

@@ -75,6 +75,8 @@ export const answerTo = (problem: Problem): ErrorAnswer => {
       return single(415, 'unsupported media type', { detail: problem.detail });
     case 'body too large':
       return single(413, 'payload too large', { detail: 'A body may have 64 KiB at most.' });
+    case 'too slow':
+      return single(408, 'request timeout', { detail: 'The request did not arrive as a whole in time.' });
     case 'headers too large':
       return single(431, 'request header fields too large', {
         detail: 'The address and the headers may have 16 KiB at most.',
