@@ -1,15 +1,12 @@
 /** The README is true: its walk-through runs, and its tables are those of the code. */
 
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { impliedBy, type Level, levels, permissions, valueIn } from '../src/core/access.ts';
 import { helpText } from '../src/server/settings.ts';
 import { startServer } from './support/server.ts';
+import { pasted } from './support/shell.ts';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
@@ -28,33 +25,13 @@ const rowsOf = (heading: string): string[][] => {
     );
 };
 
-/** Where there is no curl, a stand-in for the few options that the README uses. */
-const curlStandIn = `#!${process.execPath}
-const options = { headers: {}, method: undefined, body: undefined, url: '' };
-const args = process.argv.slice(2);
-for (let arg = args.shift(); arg !== undefined; arg = args.shift()) {
-  if (arg === '-H') { const [name, ...value] = args.shift().split(':'); options.headers[name] = value.join(':').trim(); }
-  else if (arg === '-X') options.method = args.shift();
-  else if (arg === '-d') options.body = args.shift();
-  else if (!arg.startsWith('-')) options.url = arg;
-}
-options.method ??= options.body === undefined ? 'GET' : 'POST';
-fetch(options.url, options).then(answer => answer.text()).then(text => process.stdout.write(text));
-`;
-
 test('a first grant: the lines of the README work when pasted', async () => {
   const [, block = ''] = /## A first grant.*?```sh\n(.*?)```/s.exec(readme) ?? [];
   assert.ok(block.includes('/api/v2/team-projects'));
-  const folder = mkdtempSync(join(tmpdir(), 'bailiwick-'));
   const server = await startServer();
   try {
     const script = block.replace(/^URL=.*$/m, `URL=${server.url}`).replace(/^TOKEN=.*$/m, `TOKEN=${server.adminToken}`);
-    if (spawnSync('curl', ['--version']).error) {
-      writeFileSync(join(folder, 'curl'), curlStandIn);
-      chmodSync(join(folder, 'curl'), 0o755);
-    }
-    const path = [folder, dirname(process.execPath), process.env.PATH].join(delimiter);
-    const { stdout } = await promisify(execFile)('sh', ['-euc', script], { env: { ...process.env, PATH: path } });
+    const stdout = await pasted(script);
     assert.ok(!stdout.includes('"errors"'), stdout);
     const [before = '', after = ''] = stdout.match(/\{[^{}]*'can-read'[^{}]*\}/g) ?? [];
     assert.match(before, /'can-read': true/);
@@ -63,7 +40,6 @@ test('a first grant: the lines of the README work when pasted', async () => {
     assert.match(stdout, /"access":"write"/);
   } finally {
     await server.close();
-    rmSync(folder, { recursive: true });
   }
 });
 

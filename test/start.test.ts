@@ -1,7 +1,7 @@
 /** The program as a user runs it: what it prints, what it refuses, and how it stops. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
@@ -11,9 +11,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
 import { Client, type Json, mediaType } from './support/client.ts';
+import { pasted } from './support/shell.ts';
 import { Actor, grantBody } from './support/world.ts';
 
 const program = fileURLToPath(new URL('../bin/bailiwick.js', import.meta.url));
@@ -160,20 +160,8 @@ const createsOrganization = (name: string) => ({
   attributes: { name, email: `${name}@example.com` },
 });
 
-/** A line for the shell, as it was printed; without curl, what the line says is done by hand. */
-const pasted = async (line: string, environment: Environment = {}): Promise<Json> => {
-  if (spawnSync('curl', ['--version']).status === 0) {
-    const { stdout } = await promisify(execFile)('sh', ['-c', line], { env: { ...plainEnvironment, ...environment } });
-    return JSON.parse(stdout);
-  }
-  const plain = line.replace(/\$(\w+)/g, (_, name) => environment[name] ?? '');
-  const [, token, address] = /Bearer ([^'"]+)['"] ['"](http[^'"]+)['"]/.exec(plain) ?? [];
-  const { origin, pathname, search } = new URL(address ?? '');
-  const client = new Client(origin);
-  const { body } = await client.send('GET', pathname + search, { headers: { authorization: `Bearer ${token}` } });
-  client.close();
-  return body;
-};
+const pastedJson = async (line: string, environment: Environment = {}): Promise<Json> =>
+  JSON.parse(await pasted(line, environment));
 
 describe('first start', together, () => {
   test('prints the site admin’s token and a curl line that works when pasted', guard, async t => {
@@ -181,7 +169,7 @@ describe('first start', together, () => {
     const [line] = await server.printed(/curl .*details'?"?\n/);
     const [token] = server.out.match(ourToken) ?? [];
     assert.ok(token && line.includes(token), server.out);
-    const { data } = await pasted(line);
+    const { data } = await pastedJson(line);
     assert.deepEqual([data.attributes.username, data.attributes['is-admin']], ['admin', true]);
   });
 
@@ -281,7 +269,7 @@ describe('settings', together, () => {
     test(`${by} sets the site admin’s token, which is not printed`, guard, async t => {
       const server = new Ground(t).start(args, environment);
       const [line] = await server.printed(/curl .*\n/);
-      const { data } = await pasted(line, { BAILIWICK_ADMIN_TOKEN: chosenToken });
+      const { data } = await pastedJson(line, { BAILIWICK_ADMIN_TOKEN: chosenToken });
       assert.equal(data.attributes.username, 'admin');
       await server.stop();
       assert.ok(!`${server.out}${server.error}`.includes(chosenToken), server.out);
@@ -480,7 +468,7 @@ describe('a start that cannot succeed says why in one line, and exits with 2', t
 describe('--demo', together, () => {
   test('prints tokens that work and show what it says they show', guard, async t => {
     const server = new Ground(t).start(['--demo']);
-    await server.printed(/team-projects\/ID/);
+    await server.printed(/team-projects\/tprj-\w+'\n/);
     const project = /\((prj-\w+)\)/.exec(server.out)?.[1];
     const tokenOf = (who: string) => new RegExp(`^  ${who} .*\n +(\\S+)$`, 'm').exec(server.out)?.[1];
     const list = `/team-projects?filter[project][id]=${project}`;
@@ -523,21 +511,23 @@ describe('--demo', together, () => {
 
   test('prints lines that work when pasted', guard, async t => {
     const server = new Ground(t).start(['--demo']);
-    await server.printed(/team-projects\/ID'\n/);
+    await server.printed(/team-projects\/tprj-\w+'\n/);
     const lines = server.out.match(/^ {2}curl -g .*$/gm) ?? [];
     assert.equal(lines.length, 6);
     const counts = [];
     for (const line of lines.slice(1)) {
-      const body = await pasted(line);
+      const body = await pastedJson(line);
       counts.push(body.errors?.[0].status ?? body.data.length);
     }
     assert.deepEqual(counts, [7, 1, 6, 0, '404']);
+    const [change = ''] = /^ {2}curl -X PATCH(?:.|\n)*?tprj-\w+'$/m.exec(server.out) ?? [];
+    assert.equal((await pastedJson(change)).data.attributes.access, 'maintain');
   });
 
   test('is there after a restart, and says nothing then', guard, async t => {
     const ground = new Ground(t);
     const first = ground.start(['--demo', '--admin-token', chosenToken]);
-    await first.printed(/team-projects\/ID'\n/);
+    await first.printed(/team-projects\/tprj-\w+'\n/);
     const olivia = /^ {2}olivia .*\n +(\S+)$/m.exec(first.out)?.[1];
     await first.stop();
     assert.ok(!first.out.includes(chosenToken));
