@@ -6,10 +6,9 @@ create table server_keys (
   value ctext not null
 );
 
--- A user without a username was invited by e-mail and does not exist yet.
 create table users (
   id ctext primary key,
-  username ctext,
+  username ctext not null,
   email ctext not null,
   is_admin integer not null,
   created_at ctext not null
@@ -27,14 +26,18 @@ create table organizations (
 );
 create unique index organizations_name on organizations (lower(name));
 
+-- Either a user's membership, or an invitation by e-mail until a user of that e-mail exists.
 create table organization_memberships (
   id ctext primary key,
   organization_id ctext not null references organizations (id) on delete cascade,
-  user_id ctext not null references users (id) on delete cascade,
+  user_id ctext references users (id) on delete cascade,
+  invited_email ctext,
   created_at ctext not null,
+  check ((user_id is null) <> (invited_email is null)),
   unique (user_id, organization_id),
   unique (id, organization_id)
 );
+create unique index organization_memberships_invited on organization_memberships (lower(invited_email), organization_id);
 create index organization_memberships_order on organization_memberships (organization_id, created_at, id);
 
 create table teams (

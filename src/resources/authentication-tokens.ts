@@ -249,7 +249,7 @@ const theOneOfOrganization = '/api/v2/organizations/:organization/authentication
 const path = '/api/v2/authentication-tokens/:id';
 
 const reachUser: Reach<typeof ofUser> = async ({ tx, caller, params }) => {
-  const user = await tx.row(sql`select id from users where id = ${params.id} and username is not null`);
+  const user = await tx.row(sql`select id from users where id = ${params.id}`);
   found(user, () => isSelf(caller, params.id));
   return { owner: { type: 'users', id: params.id }, organization: null };
 };

@@ -1,6 +1,6 @@
 /** An operation is data: the router, the OpenAPI document and the census of routes read the same list. */
 
-import { Fault, invalid } from '../core/fault.ts';
+import { Fault } from '../core/fault.ts';
 import { newId, type Prefix, type Random } from '../store/id.ts';
 import type { Caller } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
@@ -68,11 +68,12 @@ export class Request<P extends string = string, B = unknown> {
 
   /** The checked body; none counts as an empty one. Ask for it only after authority is decided: a caller without permission learns nothing of its flaws. */
   body(): B {
-    const body = this.#operation.check?.(this.rawBody ?? {}) as B;
-    const { id } = (body as { data?: { id?: string } } | undefined)?.data ?? {};
-    if (this.#operation.method === 'PATCH' && id && !this.#isOwnId(id))
-      throw invalid({ pointer: '/data/id', detail: 'id must be the one in the path, or absent' });
-    return body;
+    const body = this.rawBody ?? {};
+    const { id } = (body as { data?: { id?: unknown } | null }).data ?? {};
+    // An empty id counts as none: a client sends it so.
+    const isForeign = this.#operation.method === 'PATCH' && typeof id === 'string' && id !== '' && !this.#isOwnId(id);
+    const flaws = isForeign ? [{ pointer: '/data/id', detail: 'id must be the one in the path, or absent' }] : [];
+    return this.#operation.check?.(body, flaws) as B;
   }
 
   /** Whether the path ends in this id; an organization is known by its name, whatever its case. */

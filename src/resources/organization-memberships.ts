@@ -28,7 +28,6 @@ import {
 } from '../wire/schemas.ts';
 import { get, list, post, type Request, remove } from './operation.ts';
 import { expectAnOwner } from './owners.ts';
-import { addInvited, removeInvitedOnlyTo } from './users.ts';
 
 // Shape
 
@@ -40,22 +39,16 @@ export const MembershipResource = resource(
   { organization: related('organizations'), user: related('users'), teams: relatedMany('teams') },
 );
 
-export const shownMembership = ([
-  id,
-  organization,
-  user,
-  username,
-  email,
-  createdAt,
-  ,
-  teams,
-]: MembershipColumns): Resource => ({
+/** Who is only invited has an id of the invitation's own, which tells nothing of other organizations. */
+const userOf = (membership: string, user: string | null): string => user ?? `user-${membership.slice('ou-'.length)}`;
+
+export const shownMembership = ([id, organization, user, email, createdAt, , teams]: MembershipColumns): Resource => ({
   id,
   type: 'organization-memberships',
-  attributes: { status: username === null ? 'invited' : 'active', email, 'created-at': createdAt },
+  attributes: { status: user === null ? 'invited' : 'active', email, 'created-at': createdAt },
   relationships: {
     organization: toOne('organizations', organization),
-    user: toOne('users', user),
+    user: toOne('users', userOf(id, user)),
     teams: toMany('teams', teams?.split(',') ?? []),
   },
   links: { self: pathOf('organization-memberships', id) },
@@ -68,8 +61,7 @@ const documentOf = (row: MembershipColumns): Document => one(shownMembership(row
 export type MembershipColumns = [
   id: string,
   organization: string,
-  user: string,
-  username: string | null,
+  user: string | null,
   email: string,
   createdAt: string,
   owner: number,
@@ -77,8 +69,8 @@ export type MembershipColumns = [
 ];
 
 const selected = (teamsSeen: Sql): Sql => sql`
-  select organization_memberships.id, organizations.name as organization_name, users.id as user_id, users.username,
-    users.email, organization_memberships.created_at,
+  select organization_memberships.id, organizations.name as organization_name, organization_memberships.user_id,
+    coalesce(users.email, organization_memberships.invited_email) as email, organization_memberships.created_at,
     exists (
       select 1
       from team_memberships
@@ -93,7 +85,7 @@ const selected = (teamsSeen: Sql): Sql => sql`
     ) as teams
   from organization_memberships
   join organizations on organizations.id = organization_memberships.organization_id
-  join users on users.id = organization_memberships.user_id`;
+  left join users on users.id = organization_memberships.user_id`;
 
 /** The memberships of an organization, each with those of its teams that the caller sees. */
 export const membershipsIn = (stand: Standing, narrowed: Sql): Sql => sql`
@@ -103,11 +95,13 @@ export const membershipsIn = (stand: Standing, narrowed: Sql): Sql => sql`
 const load = (tx: Tx, stand: Standing, id: string): Promise<MembershipColumns | undefined> =>
   tx.row<MembershipColumns>(membershipsIn(stand, sql`organization_memberships.id = ${id}`));
 
-const add = async (tx: Tx, id: string, organization: string, user: string, now: string): Promise<void> => {
+/** A membership of the user with that e-mail, or an invitation until there is one. */
+const add = async (tx: Tx, id: string, organization: string, email: string, now: string): Promise<void> => {
+  const user = await tx.row<[id: string]>(sql`select id from users where lower(email) = lower(${email})`);
   const added = await tx.run(sql`
-    insert into organization_memberships (id, organization_id, user_id, created_at)
-    values (${id}, ${organization}, ${user}, ${now})
-    on conflict (user_id, organization_id) do nothing`);
+    insert into organization_memberships (id, organization_id, user_id, invited_email, created_at)
+    values (${id}, ${organization}, ${user?.[0] ?? null}, ${user ? null : email}, ${now})
+    on conflict do nothing`);
   if (added === 0)
     throw invalid({
       pointer: '/data/attributes/email',
@@ -192,8 +186,7 @@ export const organizationMemberships = [
       const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayInvite);
       const { email } = request.body().data.attributes;
       const id = request.newId('ou');
-      const user = await addInvited(tx, request.newId('user'), email, now);
-      await add(tx, id, stand.organization, user, now);
+      await add(tx, id, stand.organization, email, now);
       const answer = documentOf(found(await load(tx, stand, id)));
       return { answer, change: { organization: stand.organization, id, before: null, after: answer.data } };
     },
@@ -209,14 +202,13 @@ export const organizationMemberships = [
     run: async request => {
       const { tx, caller } = request;
       const { stand, present } = await reached(request);
-      const [id, , , , , , owner] = present;
+      const [id, , , , , owner] = present;
       const member = { owner: Boolean(owner), self: isSelf(caller, present) };
       found(stand, stand => mayRemoveMember(stand, member));
       const before = documentOf(present);
       request.expectUnchanged(before);
       if (member.owner && member.self)
         throw new Fault({ kind: 'forbidden', detail: 'An owner cannot leave: leave the owners team first.' });
-      await removeInvitedOnlyTo(tx, stand.organization, sql`id = ${id}`);
       await tx.run(sql`delete from organization_memberships where id = ${id}`);
       if (member.owner) await expectAnOwner(tx, stand.organization);
       const change = { organization: stand.organization, id, before: before.data, after: null };

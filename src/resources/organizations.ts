@@ -37,7 +37,6 @@ import {
 } from '../wire/schemas.ts';
 import { get, list, patch, post, type Request, remove } from './operation.ts';
 import { addProject, defaultProject } from './projects.ts';
-import { removeInvitedOnlyTo } from './users.ts';
 
 // Shape
 
@@ -245,7 +244,6 @@ export const organizations = [
       const { stand, present } = await reached(request, mayManageOrganization);
       const before = documentOf(present, stand);
       request.expectUnchanged(before);
-      await removeInvitedOnlyTo(request.tx, present.id, sql`1 = 1`);
       await request.tx.run(sql`delete from organizations where id = ${present.id}`);
       const change = { organization: present.id, id: present.id, before: before.data, after: null };
       return { answer: undefined, change };

@@ -6,12 +6,11 @@ import type { Tx } from '../store/store.ts';
 /** An organization is never left without an owner that exists. */
 export const expectAnOwner = async (tx: Tx, organization: string): Promise<void> => {
   const owner = await tx.row(sql`
-    select users.id
+    select organization_memberships.user_id
     from teams
     join team_memberships on team_memberships.team_id = teams.id
     join organization_memberships on organization_memberships.id = team_memberships.membership_id
-    join users on users.id = organization_memberships.user_id
-    where teams.organization_id = ${organization} and teams.name = ${ownersTeam} and users.username is not null
+    where teams.organization_id = ${organization} and teams.name = ${ownersTeam} and organization_memberships.user_id is not null
     limit 1`);
   if (!owner)
     throw new Fault({

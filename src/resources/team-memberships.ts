@@ -21,7 +21,7 @@ import { reachedTeam } from './teams.ts';
 /** The memberships of the team's organization that the ids name: usernames or user ids, or membership ids. */
 const matching = {
   users: (id: string): Sql => sql`
-    (lower(users.username) = lower(${id}) or (users.id = ${id} and users.username is not null))`,
+    (lower(users.username) = lower(${id}) or users.id = ${id})`,
   'organization-memberships': (id: string): Sql => sql`organization_memberships.id = ${id}`,
 };
 
@@ -31,7 +31,7 @@ const membershipNamed = async (tx: Tx, organization: string, kind: Kind, id: str
   const row = await tx.row<[id: string]>(sql`
     select organization_memberships.id
     from organization_memberships
-    join users on users.id = organization_memberships.user_id
+    left join users on users.id = organization_memberships.user_id
     where organization_memberships.organization_id = ${organization} and ${matching[kind](id)}`);
   return row?.[0];
 };

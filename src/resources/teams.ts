@@ -164,12 +164,11 @@ const selected = sql`
     teams.allow_member_token_management, teams.organization_access, teams.created_at,
     (
       select string_agg(
-        organization_memberships.id || ' ' || case when users.username is null then '' else users.id end,
+        organization_memberships.id || ' ' || coalesce(organization_memberships.user_id, ''),
         ',' order by team_memberships.created_at, team_memberships.membership_id
       )
       from team_memberships
       join organization_memberships on organization_memberships.id = team_memberships.membership_id
-      join users on users.id = organization_memberships.user_id
       where team_memberships.team_id = teams.id
     ) as members
   from teams
@@ -257,6 +256,8 @@ const told = (team: Team, attributes: Attributes, stand: Standing): Team => {
       pointer: '/data/attributes/visibility',
       detail: 'A secret team would be hidden from you: visibility must be organization',
     });
+  if (team.owners && visibility !== team.visibility)
+    throw invalid({ pointer: '/data/attributes/visibility', detail: 'The owners team is visible to all members' });
   const ssoTeamId = attributes['sso-team-id'];
   return {
     ...team,

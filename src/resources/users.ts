@@ -38,7 +38,7 @@ const Update = update('users', {
 
 /** Whether somebody is a site admin is shown to site admins and to themselves. */
 const UserResource = resource('users', {
-  username: orNull(text),
+  username: text,
   email: orNull(text),
   'is-service-account': flag,
   'is-admin': optional(flag),
@@ -46,8 +46,8 @@ const UserResource = resource('users', {
 
 type User = {
   readonly id: string;
-  readonly username: string | null;
-  readonly email: string | null;
+  readonly username: string;
+  readonly email: string;
   readonly admin: boolean;
 };
 
@@ -75,7 +75,7 @@ const documentOf = (user: User): Document => one(shownWhole(user));
 
 // Storage
 
-type Columns = [id: string, username: string | null, email: string, isAdmin: number, createdAt: string];
+type Columns = [id: string, username: string, email: string, isAdmin: number, createdAt: string];
 
 const selected = sql`
   select users.id, users.username, users.email, users.is_admin, users.created_at
@@ -95,20 +95,17 @@ export const visibleTo = (caller: Caller): Sql => {
   return caller.kind === 'user' ? sql`(users.id = ${caller.user} or ${shared})` : shared;
 };
 
-const load = async (tx: Tx, id: string, visible: Sql): Promise<User | undefined> => {
+const load = async (tx: Tx, id: string, visible = sql`1 = 1`): Promise<User | undefined> => {
   const row = await tx.row<Columns>(sql`${selected} where users.id = ${id} and ${visible}`);
   return row && fromRow(row);
 };
 
-/** Exists, and is not merely invited. */
-const existing = sql`users.username is not null`;
-
-const expectFree = async (tx: Tx, { id, username, email }: User, among = sql`1 = 1`): Promise<void> => {
+const expectFree = async (tx: Tx, { id, username, email }: User): Promise<void> => {
   const others = await tx.rows<[username: number, email: number]>(sql`
     select case when lower(username) = lower(${username}) then 1 else 0 end,
       case when lower(email) = lower(${email}) then 1 else 0 end
     from users
-    where (lower(username) = lower(${username}) or lower(email) = lower(${email})) and id <> ${id} and ${among}`);
+    where (lower(username) = lower(${username}) or lower(email) = lower(${email})) and id <> ${id}`);
   const flaws = (['username', 'email'] as const)
     .filter((_, column) => others.some(other => other[column] === 1))
     .map(name => ({
@@ -118,41 +115,36 @@ const expectFree = async (tx: Tx, { id, username, email }: User, among = sql`1 =
   if (flaws.length > 0) throw invalid(...flaws);
 };
 
-/** A user of that e-mail: the one that exists, or one who is invited until a site admin adds it. */
-export const addInvited = async (tx: Tx, id: string, email: string, now: string): Promise<string> => {
+/** Invitations under a user's e-mail become its memberships, unless it is a member there already. */
+const acceptInvitations = async (tx: Tx, { id, email }: User): Promise<void> => {
+  await tx.run(sql`
+    delete from organization_memberships
+    where lower(invited_email) = lower(${email})
+      and organization_id in (select organization_id from organization_memberships where user_id = ${id})`);
+  await tx.run(sql`
+    update organization_memberships
+    set user_id = ${id}, invited_email = null
+    where lower(invited_email) = lower(${email})`);
+};
+
+export const addUser = async (tx: Tx, user: User, now: string): Promise<void> => {
+  const { id, username, email, admin } = user;
+  await expectFree(tx, user);
   await tx.run(sql`
     insert into users (id, username, email, is_admin, created_at)
-    values (${id}, null, ${email}, 0, ${now})
-    on conflict (lower(email)) do nothing`);
-  const user = await tx.row<[id: string]>(sql`select id from users where lower(email) = lower(${email})`);
-  return user?.[0] ?? id;
+    values (${id}, ${username}, ${email}, ${admin ? 1 : 0}, ${now})`);
+  await acceptInvitations(tx, user);
 };
 
-/** Whoever was invited to this organization alone, and does not exist yet, goes with the invitation. */
-export const removeInvitedOnlyTo = (tx: Tx, organization: string, which: Sql): Promise<number> =>
-  tx.run(sql`
-    delete from users
-    where username is null
-      and id in (select user_id from organization_memberships where organization_id = ${organization} and ${which})
-      and not exists (
-        select 1
-        from organization_memberships
-        where user_id = users.id and organization_id <> ${organization}
-      )`);
-
-/** A new user takes the place of the one who was invited under its e-mail, with all memberships. */
-export const addUser = async (tx: Tx, user: User & { readonly email: string }, now: string): Promise<User> => {
-  await expectFree(tx, user, existing);
-  const id = await addInvited(tx, user.id, user.email, now);
-  await save(tx, { ...user, id });
-  return { ...user, id };
-};
-
-const save = (tx: Tx, { id, username, email, admin }: User) =>
-  tx.run(sql`
+const save = async (tx: Tx, user: User): Promise<void> => {
+  const { id, username, email, admin } = user;
+  await expectFree(tx, user);
+  await tx.run(sql`
     update users
     set username = ${username}, email = ${email}, is_admin = ${admin ? 1 : 0}
     where id = ${id}`);
+  await acceptInvitations(tx, user);
+};
 
 const expectAnAdmin = async (tx: Tx): Promise<void> => {
   const admin = await tx.row(sql`select id from users where is_admin = 1 limit 1`);
@@ -182,7 +174,7 @@ const expectSiteAdmin = (caller: Caller): void => {
 
 const reached = async ({ tx, caller, params }: Request<`${typeof path}/:id`>): Promise<User> => {
   expectSiteAdmin(caller);
-  return found(await load(tx, params.id, existing));
+  return found(await load(tx, params.id));
 };
 
 export const users = [
@@ -195,7 +187,7 @@ export const users = [
     failures: [],
     run: async ({ tx, caller }) => {
       if (caller.kind !== 'user') return one(shownService(caller.kind === 'team' ? caller.team : caller.organization));
-      return documentOf(found(await load(tx, caller.user, existing)));
+      return documentOf(found(await load(tx, caller.user)));
     },
   }),
 
@@ -218,7 +210,7 @@ export const users = [
     failures: [404],
     run: async request => {
       expectSiteAdmin(request.caller);
-      const rows = await pageOf<Columns>(request.tx, sql`${selected} where ${existing}`, request.page);
+      const rows = await pageOf<Columns>(request.tx, selected, request.page);
       return request.paged(rows, row => shownWhole(fromRow(row)));
     },
   }),
@@ -245,7 +237,8 @@ export const users = [
     run: async request => {
       expectSiteAdmin(request.caller);
       const { username, email, 'is-admin': admin = false } = request.body().data.attributes;
-      const user = await addUser(request.tx, { id: request.newId('user'), username, email, admin }, request.now);
+      const user = { id: request.newId('user'), username, email, admin };
+      await addUser(request.tx, user, request.now);
       const answer = documentOf(user);
       return { answer, change: { organization: null, id: user.id, before: null, after: answer.data } };
     },
@@ -267,7 +260,6 @@ export const users = [
       const attributes = request.body().data.attributes ?? {};
       const { username = present.username, email = present.email, 'is-admin': admin = present.admin } = attributes;
       const next = { ...present, username, email, admin };
-      await expectFree(request.tx, next);
       await save(request.tx, next);
       await expectAnAdmin(request.tx);
       const answer = documentOf(next);

@@ -6,19 +6,18 @@ import type { Static, TSchema } from './schemas.ts';
 
 const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: false, validateFormats: false });
 
-export type Check<T> = (body: unknown) => T;
+/** `known` are flaws that were found already, to be told together with those of the schema. */
+export type Check<T> = (body: unknown, known?: readonly Flaw[]) => T;
 
 /** Compiled at the first use: a start need not pay for every body there is. */
 export const checker = <S extends TSchema>(schema: S): Check<Static<S>> => {
   let validate: ReturnType<typeof ajv.compile> | undefined;
-  return body => {
+  return (body, known = []) => {
     validate ??= ajv.compile(schema);
-    if (validate(body)) return body as Static<S>;
+    if (validate(body) && known.length === 0) return body as Static<S>;
     const flaws = new Map<string, Flaw>();
-    for (const error of validate.errors ?? []) {
-      const flaw = flawOf(error);
+    for (const flaw of [...known, ...(validate.errors ?? []).map(flawOf)])
       if (!flaws.has(flaw.pointer)) flaws.set(flaw.pointer, flaw);
-    }
     throw invalid(...flaws.values());
   };
 };

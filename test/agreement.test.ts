@@ -1,0 +1,219 @@
+/** A list and a single read obey the same rule, and whoever may change a row may read it: for every caller and row of many worlds. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Json } from './support/client.ts';
+import { Dice, flagNames, RandomWorld, type Team, testSeed } from './support/random-world.ts';
+import { startServer, type TestServer } from './support/server.ts';
+import { type Actor, Directory } from './support/world.ts';
+
+const worlds = 200;
+
+type Rows = Map<string, Json>;
+type Named = { readonly name: string; readonly actor: Actor };
+
+let server: TestServer;
+before(async () => {
+  server = await startServer({ seed: testSeed });
+});
+after(() => server.close());
+
+// A small world, and everyone who may ask about it
+
+const populated = async (directory: Directory, dice: Dice, prefix: string): Promise<RandomWorld> => {
+  const world = new RandomWorld(directory, dice, prefix);
+  const owner = await world.person('owner');
+  const members = [await world.person('one'), await world.person('two')];
+  const organization = await world.organization(owner, 'org');
+  for (const { email } of members) await world.member(organization, email);
+  await world.member(organization, `${prefix}@guest.example`);
+  for (let count = 3 + dice.below(2); count > 0; count--)
+    await world.team(organization, {
+      members: dice.some(members, 0.5),
+      flags: dice.some(flagNames, dice.pick([0, 0, 0.1, 0.3])),
+    });
+  for (let count = 2; count > 0; count--) await world.project(organization);
+  // The owners team has a row of its own here and there: it is a team like any other.
+  for (const project of world.projects)
+    for (const team of dice.some(world.teams, 0.5)) await world.grant(project, team);
+  for (const team of dice.some(world.teams, 0.4)) await world.singleTeamToken(team);
+  return world;
+};
+
+/** Those who act as owners see everything, so one of them in each world is enough; the others differ from world to world. */
+const callersIn = async (world: RandomWorld, outsiders: readonly Named[]): Promise<Named[]> => {
+  const [owner, ...members] = world.people.map(({ token }) => world.as(token)) as [Actor, ...Actor[]];
+  const [owners, ...teams] = world.teams as [Team, ...Team[]];
+  const teamTokens = [];
+  for (const team of teams.slice(0, 2)) teamTokens.push(await world.teamToken(team));
+  const ownersToken = await world.teamToken(owners);
+  const organizationToken = await world.organizationToken(owners.organization);
+  return [
+    world.dice.pick([
+      { name: 'owner', actor: owner },
+      { name: 'organization token', actor: world.as(organizationToken.secret) },
+      { name: 'owners-team token', actor: world.as(ownersToken.secret) },
+    ]),
+    ...members.map(actor => ({ name: 'member', actor })),
+    ...teamTokens.map(({ secret }) => ({ name: 'team token', actor: world.as(secret) })),
+    world.dice.pick(outsiders),
+  ];
+};
+
+const outsidersOf = async (directory: Directory): Promise<Named[]> => {
+  const world = new RandomWorld(directory, new Dice(testSeed), 'outside');
+  const [drifter, neighbour] = [await world.person('drifter'), await world.person('neighbour')];
+  const organization = await world.organization(neighbour, 'org');
+  const token = await world.organizationToken(organization);
+  return [drifter.token, neighbour.token, token.secret].map(token => ({ name: 'outsider', actor: world.as(token) }));
+};
+
+// The two ways to read, and the ways to write
+
+/** All pages of a list, by id; none where the list is not there for the caller. */
+const listed = async ({ actor }: Named, path: string, size: number): Promise<Rows> => {
+  const rows: Rows = new Map();
+  for (let page = 1; ; page++) {
+    const query = `page%5Bnumber%5D=${page}&page%5Bsize%5D=${size}`;
+    const { status, body, text } = await actor.get(`${path}${path.includes('?') ? '&' : '?'}${query}`);
+    if (status === 404 && page === 1) return rows;
+    assert.equal(status, 200, `${path}: ${text}`);
+    for (const row of body.data) {
+      assert.ok(!rows.has(row.id), `${path}: ${row.id} is on two pages`);
+      rows.set(row.id, row);
+    }
+    const { 'next-page': next, 'total-count': total, 'total-pages': pages } = body.meta.pagination;
+    assert.equal(pages, Math.max(1, Math.ceil(total / size)), `${path}: total-pages`);
+    if (next === null) {
+      assert.equal(rows.size, total, `${path}: total-count is the number of rows`);
+      return rows;
+    }
+    assert.equal(next, page + 1, `${path}: next-page`);
+  }
+};
+
+type Family = {
+  readonly type: string;
+  /** The list, and every row that is in it for somebody. */
+  readonly list: string;
+  readonly ids: readonly string[];
+  readonly writes: readonly ('patch' | 'delete')[];
+};
+
+const all = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
+
+const accessTo = (project: string): string => `/team-projects?filter%5Bproject%5D%5Bid%5D=${project}`;
+
+const familiesOf = (world: RandomWorld): Family[] => {
+  const { name } = world.organizations[0] as { name: string };
+  const both = ['patch', 'delete'] as const;
+  return [
+    ...world.projects.map(({ id }) => ({
+      type: 'team-projects',
+      list: accessTo(id),
+      ids: all(world.grants.filter(({ project }) => project === id)),
+      writes: both,
+    })),
+    { type: 'teams', list: `/organizations/${name}/teams`, ids: all(world.teams), writes: both },
+    { type: 'projects', list: `/organizations/${name}/projects`, ids: all(world.projects), writes: both },
+    {
+      type: 'organization-memberships',
+      list: `/organizations/${name}/organization-memberships`,
+      ids: all(world.memberships),
+      writes: ['delete'],
+    },
+    {
+      type: 'authentication-tokens',
+      list: `/organizations/${name}/team-tokens`,
+      ids: all(world.tokens.filter(({ team }) => team !== undefined)),
+      writes: ['delete'],
+    },
+  ];
+};
+
+type Count = { rows: number; shown: number; managed: number };
+
+test(`list and show agree, and manage implies read, for every caller and row of ${worlds} random worlds`, async t => {
+  t.diagnostic(`BAILIWICK_TEST_SEED=${testSeed}`);
+  const directory = new Directory(server);
+  const outsiders = await outsidersOf(directory);
+  const counts: Record<string, Count> = {};
+
+  for (let number = 0; number < worlds; number++) {
+    const seed = testSeed + number * 100;
+    const world = await populated(directory, new Dice(seed), `w${number}`);
+    const callers = await callersIn(world, outsiders);
+    const families = familiesOf(world);
+    const asks = callers.map(async (caller, index) => {
+      // Callers ask at the same time, so each has dice of its own.
+      const dice = new Dice(seed + 1 + index);
+      const where = `BAILIWICK_TEST_SEED=${testSeed}, world ${number}, ${caller.name}`;
+      const lists = [];
+      for (const family of families) {
+        const { rows, count } = await agreed(caller, family, dice, `${where}, ${family.list}`);
+        lists.push(rows);
+        add(counts, `${caller.name}: ${family.type}`, count);
+      }
+      await narrowed(caller, world, lists, dice, where);
+    });
+    await Promise.all(asks);
+  }
+
+  for (const [who, { rows, shown, managed }] of Object.entries(counts))
+    t.diagnostic(`${who}: ${rows} rows, ${shown} shown, ${managed} to manage`);
+  for (const type of ['team-projects', 'teams', 'projects', 'organization-memberships', 'authentication-tokens']) {
+    for (const name of ['owner', 'organization token', 'owners-team token']) {
+      const { rows, shown, managed } = counts[`${name}: ${type}`] as Count;
+      assert.deepEqual([shown, managed], [rows, rows], `${name}: sees and manages all ${type}`);
+    }
+    assert.equal(counts[`outsider: ${type}`]?.shown, 0, `outsider: sees no ${type}`);
+    for (const name of ['member', 'team token']) {
+      const { rows, shown, managed } = counts[`${name}: ${type}`] as Count;
+      assert.ok(managed > 0 && managed <= shown && shown <= rows, `${name}: manages some ${type}`);
+      // Every member sees all members; of everything else something is hidden from somebody.
+      assert.equal(shown < rows, type !== 'organization-memberships', `${name}: sees a part of ${type}`);
+    }
+  }
+});
+
+const add = (counts: Record<string, Count>, name: string, { rows, shown, managed }: Count): void => {
+  const before = counts[name] ?? { rows: 0, shown: 0, managed: 0 };
+  counts[name] = { rows: before.rows + rows, shown: before.shown + shown, managed: before.managed + managed };
+};
+
+/** The list of a family, and every row of it asked for by itself. */
+const agreed = async (caller: Named, { type, list, ids, writes }: Family, dice: Dice, where: string) => {
+  const rows = await listed(caller, list, dice.pick([3, 100]));
+  const count: Count = { rows: ids.length, shown: 0, managed: 0 };
+  for (const id of ids) {
+    const path = `/${type}/${id}`;
+    const { status, body } = await caller.actor.get(path);
+    assert.equal(status, rows.has(id) ? 200 : 404, `${where}: ${id} is ${rows.has(id) ? '' : 'not '}in the list`);
+    if (status === 200) assert.deepEqual(body.data, rows.get(id), `${where}: ${id} is shown as it is listed`);
+    if (status === 200) count.shown++;
+    // With a tag that never holds nothing is changed: 412 says that the caller may, 404 that it may not.
+    const method = dice.pick(writes);
+    const tag = { 'if-match': '"stale"' };
+    const attempt = await caller.actor[method](path, undefined, tag);
+    assert.ok([404, 412].includes(attempt.status), `${where}: ${method} ${id} answered ${attempt.text}`);
+    if (attempt.status === 404) continue;
+    assert.equal(status, 200, `${where}: whoever may ${method} ${id} may read it`);
+    count.managed++;
+  }
+  assert.equal(rows.size, count.shown, `${where}: every listed row is known`);
+  return { rows, count };
+};
+
+/** A narrower list is the list, narrowed: the access of one team, the tokens of one team, the caller's own memberships. */
+const narrowed = async (caller: Named, world: RandomWorld, lists: readonly Rows[], dice: Dice, where: string) => {
+  const ofTeam = (rows: Rows | undefined, id: string) =>
+    [...(rows ?? [])].filter(([, row]) => row.relationships.team.data.id === id);
+  const team = dice.pick(world.teams).id;
+  const access = await listed(caller, `${accessTo(world.projects[0]?.id ?? '')}&filter%5Bteam%5D%5Bid%5D=${team}`, 1);
+  assert.deepEqual([...access], ofTeam(lists[0], team), `${where}: the access of ${team}`);
+  const tokens = await listed(caller, `/teams/${team}/authentication-tokens`, 100);
+  assert.deepEqual([...tokens], ofTeam(lists.at(-1), team), `${where}: the tokens of ${team}`);
+  if (caller.name === 'outsider') return;
+  for (const [id, row] of await listed(caller, '/organization-memberships', 100))
+    assert.deepEqual(row, lists.at(-2)?.get(id), `${where}: the caller's own membership`);
+};

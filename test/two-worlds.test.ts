@@ -1,0 +1,621 @@
+/** A hidden row must not change one byte of an answer: worlds that differ in hidden rows only, the same requests to both. */
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Answer, Json } from './support/client.ts';
+import {
+  Dice,
+  flagNames,
+  flagsAttribute,
+  type Grant,
+  type Person,
+  RandomWorld,
+  randomAccess,
+  randomChoices,
+  type Team,
+  type TeamsAccess,
+  type Token,
+  testSeed,
+} from './support/random-world.ts';
+import { startServer, type TestServer } from './support/server.ts';
+import { Directory, grantBody, mediaType } from './support/world.ts';
+
+const kinds = [
+  'plain member',
+  'member of a visible team',
+  'member of a secret team',
+  'holder of teams=read',
+  'project admin',
+  'manager of teams and members',
+  'team token',
+  'member of the other organization',
+  'user without an organization',
+] as const;
+type Kind = (typeof kinds)[number];
+
+const worldsPerKind = 4;
+const requestsPerWorld = 270;
+
+// Callers, and what they may see by the tables of the design
+
+type Caller = {
+  readonly token: string;
+  readonly tokenId: string;
+  readonly user?: string;
+  readonly team?: string;
+};
+
+class Sight {
+  readonly #world: RandomWorld;
+  readonly #caller: Caller;
+
+  constructor(world: RandomWorld, caller: Caller) {
+    this.#world = world;
+    this.#caller = caller;
+  }
+
+  #isOwn({ id, members }: Team): boolean {
+    return id === this.#caller.team || members.some(member => member === this.#caller.user);
+  }
+
+  #team(id: string | undefined): Team | undefined {
+    return this.#world.teams.find(team => team.id === id);
+  }
+
+  belongsTo(organization: string): boolean {
+    const { user, team } = this.#caller;
+    return user === undefined
+      ? this.#team(team)?.organization === organization
+      : this.#world.memberships.some(
+          membership => membership.organization === organization && membership.user === user,
+        );
+  }
+
+  #holds(organization: string, ...anyOf: string[]): boolean {
+    const own = this.#world.teams.filter(team => team.organization === organization && this.#isOwn(team));
+    return own.some(({ flags }) => flags.some(flag => anyOf.includes(flag)));
+  }
+
+  #teamsAccess({ organization, project }: Grant): TeamsAccess {
+    if (this.#holds(organization, 'manage-projects')) return 'manage';
+    const held = this.#world.grants
+      .filter(({ project: on, team }) => on === project && this.#isOwn(this.#team(team) as Team))
+      .map(({ teams }) => teams);
+    return (['manage', 'read'] as const).find(access => held.includes(access)) ?? 'none';
+  }
+
+  ofGrant(grant: Grant): boolean {
+    const team = this.#team(grant.team) as Team;
+    const access = this.#teamsAccess(grant);
+    return (
+      this.belongsTo(grant.organization) &&
+      (access === 'manage' || this.#isOwn(team) || (access === 'read' && !team.secret))
+    );
+  }
+
+  /** Itself, or by a row of its access. */
+  ofTeam(team: Team): boolean {
+    const { organization } = team;
+    if (!this.belongsTo(organization)) return false;
+    const seesAll =
+      this.#holds(organization, 'access-secret-teams') &&
+      this.#holds(organization, 'manage-membership', 'manage-teams', 'manage-organization-access');
+    return (
+      !team.secret ||
+      this.#isOwn(team) ||
+      seesAll ||
+      this.#world.grants.some(grant => grant.team === team.id && this.ofGrant(grant))
+    );
+  }
+
+  ofToken({ id, user, team, organization }: Token): boolean {
+    if (id === this.#caller.tokenId || (user !== undefined && user === this.#caller.user)) return true;
+    // None of these callers is an owner, so none sees an organization's token.
+    if (user !== undefined || organization !== undefined) return false;
+    const holder = this.#team(team) as Team;
+    return (
+      this.#isOwn(holder) ||
+      (this.ofTeam(holder) && this.#holds(holder.organization, 'manage-teams', 'manage-organization-access'))
+    );
+  }
+
+  ofPerson({ id }: Person): boolean {
+    const organizations = this.#world.memberships.filter(({ user }) => user === id);
+    return id === this.#caller.user || organizations.some(({ organization }) => this.belongsTo(organization));
+  }
+}
+
+// A world with every kind of caller in it, and with something hidden from each of them
+
+const populated = async (directory: Directory, seed: number, prefix: string) => {
+  const world = new RandomWorld(directory, new Dice(seed), prefix);
+  const { dice } = world;
+  const owner = await world.person('owner');
+  const neighbour = await world.person('neighbour');
+  const first = await world.organization(owner, 'first');
+  const second = await world.organization(neighbour, 'second');
+  const member = async (role: string, odds: number) => {
+    const person = await world.person(role);
+    await world.member(first, person.email);
+    if (dice.chance(odds)) await world.member(second, person.email);
+    return person;
+  };
+  const plain = await member('plain', 0.1);
+  const open = await member('open', 0.1);
+  const closed = await member('closed', 0.1);
+  const reader = await member('reader', 0.1);
+  const chief = await member('chief', 0.1);
+  const steward = await member('steward', 0.1);
+  const filler = await member('filler', 1);
+  const foreign = await world.person('foreign');
+  await world.member(second, foreign.email);
+  const drifter = await world.person('drifter');
+  await world.person('stranger');
+  for (const organization of [first, second]) await world.member(organization, `${organization}@guest.example`);
+
+  // Some teams are there for one kind of caller; nobody but the filler is in the vaults.
+  const watch = await world.team(first, { members: [reader] });
+  const board = await world.team(first, { members: [chief], flags: [] });
+  const stewards = dice.some(['manage-membership', 'manage-teams', 'manage-organization-access'], 0.7);
+  await world.team(first, { members: [steward], flags: [...stewards, 'manage-teams'] });
+  await world.team(first, { secret: false, members: [open, ...dice.some([closed, filler], 0.3)] });
+  await world.team(first, { secret: true, members: [closed, ...dice.some([open, reader, filler], 0.3)] });
+  for (let more = 0; more < 2; more++)
+    await world.team(first, { members: dice.some([open, closed, reader, filler], 0.3) });
+  for (let more = 0; more < 3; more++) await world.team(second, { members: dice.some([foreign, filler], 0.5) });
+  const teams = world.teams.filter(team => !team.owners);
+  const vault = await world.team(first, { secret: true, members: [filler] });
+  const crypt = await world.team(first, { secret: true, members: dice.some([filler], 0.5) });
+
+  const governed = await world.project(first);
+  const watched = await world.project(first);
+  await world.project(first);
+  await world.project(second);
+  await world.grant(governed, board, dice.pick([{ access: 'admin' }, teamsOnly('manage')]));
+  await world.grant(watched, watch, teamsOnly('read'));
+  await world.grant(watched, vault);
+  if (dice.chance(0.3)) await world.grant(governed, vault);
+  if (dice.chance(0.3)) await world.grant(watched, crypt);
+  for (const project of world.projects)
+    for (const team of teams.filter(({ organization }) => organization === project.organization))
+      if (team !== board && !(team === watch && project === watched) && dice.chance(0.4))
+        await world.grant(project, team);
+
+  const holders = [...teams, vault, crypt];
+  for (const team of dice.some(holders, 0.5)) await world.singleTeamToken(team);
+  for (const team of dice.some(holders, 0.3)) await world.teamToken(team);
+  for (const organization of dice.some([first, second], 0.7)) await world.organizationToken(organization);
+  await world.userToken(filler.id);
+  const spokesman = dice.pick(teams.filter(({ organization }) => organization === first));
+  const { id: tokenId, secret: token, team } = await world.teamToken(spokesman);
+
+  const by = ({ id: user }: Person): Caller => {
+    const { secret: token, id: tokenId } = world.tokens.find(token => token.user === user) as Token;
+    return { token, tokenId, user };
+  };
+  const callers: Record<Kind, Caller> = {
+    'plain member': by(plain),
+    'member of a visible team': by(open),
+    'member of a secret team': by(closed),
+    'holder of teams=read': by(reader),
+    'project admin': by(chief),
+    'manager of teams and members': by(steward),
+    'team token': { token, tokenId, ...(team && { team }) },
+    'member of the other organization': by(foreign),
+    'user without an organization': by(drifter),
+  };
+  return { world, callers };
+};
+
+const teamsOnly = (teams: TeamsAccess): Json => ({ access: 'custom', 'project-access': { teams } });
+
+// What is hidden, and ways to make it otherwise
+
+type Alteration = {
+  readonly by: string;
+  readonly method: string;
+  readonly path: string;
+  readonly data?: Json;
+  /** Whoever makes the change sees it here. */
+  readonly witness: string;
+};
+
+const alterations = (world: RandomWorld, sight: Sight, dice: Dice): Alteration[] => {
+  const admin = world.directory.server.adminToken;
+  const ownerOf = (organization: string) => world.ownerOf(organization).token as string;
+  const removal = (by: string, path: string, witness = path): Alteration => ({ by, method: 'DELETE', path, witness });
+  const change = (by: string, path: string, data: Json): Alteration => ({
+    by,
+    method: 'PATCH',
+    path,
+    data,
+    witness: path,
+  });
+  const foreign = world.organizations.filter(({ name }) => !sight.belongsTo(name));
+  const isForeign = (organization: string) => foreign.some(({ name }) => name === organization);
+  const owners = world.organizations.map(({ owner }) => owner.id);
+
+  const grants = world.grants
+    .filter(grant => !sight.ofGrant(grant))
+    .map(({ id, organization, access }) => {
+      const path = `/team-projects/${id}`;
+      return dice.chance(0.7)
+        ? removal(ownerOf(organization), path)
+        : change(ownerOf(organization), path, { attributes: { access: access === 'admin' ? 'read' : 'admin' } });
+    });
+  const tokens = world.tokens
+    .filter(token => !sight.ofToken(token))
+    .flatMap(({ id, user, team, organization = world.teams.find(({ id }) => id === team)?.organization }) => {
+      // The owners' own tokens are needed to make the changes.
+      if (user !== undefined && owners.includes(user)) return [];
+      return removal(organization === undefined ? admin : ownerOf(organization), `/authentication-tokens/${id}`);
+    });
+  const hiddenTeams = world.teams.filter(team => !team.owners && !sight.ofTeam(team));
+  const teamMemberships = hiddenTeams.flatMap(({ id, organization, members }) =>
+    members.map(member => ({
+      ...removal(ownerOf(organization), `/teams/${id}/relationships/users`, `/teams/${id}`),
+      data: [{ type: 'users', id: member }],
+    })),
+  );
+  const teams = hiddenTeams.map(({ id, organization, flags }) => {
+    const path = `/teams/${id}`;
+    const other = flagNames.filter(flag => !flags.includes(flag));
+    return dice.chance(0.7)
+      ? removal(ownerOf(organization), path)
+      : change(ownerOf(organization), path, {
+          attributes: { name: `other ${id}`, 'organization-access': flagsAttribute(other) },
+        });
+  });
+  const memberships = world.memberships
+    .filter(({ organization, user }) => isForeign(organization) && !owners.includes(user))
+    .map(({ id, organization }) => removal(ownerOf(organization), `/organization-memberships/${id}`));
+  const projects = world.projects
+    .filter(({ organization, isDefault }) => isForeign(organization) && !isDefault)
+    .map(({ id, organization }) => removal(ownerOf(organization), `/projects/${id}`));
+  const people = world.people
+    .filter(person => !sight.ofPerson(person) && !owners.includes(person.id))
+    .map(({ id }) => removal(admin, `/admin/users/${id}`));
+  const organizations = foreign.map(({ name }) => removal(ownerOf(name), `/organizations/${name}`));
+
+  // A row goes before what holds it, so that every change finds its row.
+  const share = dice.pick([0.3, 0.7, 1]);
+  const chosen = [
+    ...dice.some([...grants, ...tokens, ...teamMemberships, ...teams, ...memberships, ...projects], share),
+    ...dice.some([...people, ...organizations], share / 2),
+  ];
+  return chosen.length > 0 ? chosen : [...grants, ...tokens].slice(0, 1);
+};
+
+const alter = async (changes: readonly Alteration[], { client }: TestServer): Promise<void> => {
+  for (const { by, method, path, data } of changes) {
+    const { status, text } = await client.call(by, method, `/api/v2${path}`, data && { data });
+    assert.ok(status < 300, `${method} ${path} answered ${status}: ${text}`);
+  }
+};
+
+// Requests
+
+type Route = { readonly method: string; readonly path: string; readonly parameters: readonly string[] };
+type Sent = { readonly route: Route; readonly path: string; readonly headers: Json; readonly payload?: string };
+
+const routesOf = async ({ client }: TestServer): Promise<Route[]> => {
+  const { body } = await client.send('GET', '/openapi.json');
+  const paths = Object.entries<Json>(body.paths).filter(([path]) => path.startsWith('/api/'));
+  return paths.flatMap(([path, methods]) =>
+    Object.entries<Json>(methods).map(([method, { parameters = [] }]) => ({
+      method: method.toUpperCase(),
+      path,
+      parameters: parameters.filter((parameter: Json) => parameter.in === 'query').map(({ name }: Json) => name),
+    })),
+  );
+};
+
+/** Random requests of one caller, sensible and senseless, on what it has seen, on what is hidden and on what never was. */
+class Requests {
+  readonly #dice: Dice;
+  readonly #caller: Caller;
+  readonly #routes: Record<string, Route[]>;
+  readonly #there: Record<string, readonly string[]>;
+  readonly #altered: Partial<Record<string, readonly string[]>>;
+  readonly #seen = new Map<string, Set<string>>();
+  readonly #tags = new Map<string, string>();
+  readonly #own: readonly string[];
+  readonly #guests: readonly string[];
+  readonly #prefix: string;
+  #fresh = 0;
+
+  constructor(
+    world: RandomWorld,
+    caller: Caller,
+    routes: readonly Route[],
+    changes: readonly Alteration[],
+    dice: Dice,
+  ) {
+    this.#dice = dice;
+    this.#caller = caller;
+    this.#prefix = world.prefix;
+    // Team access is what the service is for: it is asked about most.
+    const often = routes.flatMap(route => (route.path.includes('/team-projects') ? [route, route, route] : [route]));
+    this.#routes = Object.groupBy(often, ({ method }) => method) as Record<string, Route[]>;
+    const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
+    this.#there = {
+      organizations: world.organizations.map(({ name }) => name),
+      'organization-memberships': ids(world.memberships),
+      teams: ids(world.teams),
+      projects: ids(world.projects),
+      'team-projects': ids(world.grants),
+      users: ids(world.people),
+      'authentication-tokens': ids(world.tokens),
+    };
+    const altered = changes.map(({ witness }) => witness.split('/').slice(-2) as [type: string, id: string]);
+    const byType = Object.entries(Object.groupBy(altered, ([type]) => type));
+    this.#altered = Object.fromEntries(byType.map(([type, rows = []]) => [type, rows.map(([, id]) => id)]));
+    // Accounts are the server's, not an organization's: an invitation tells whether an e-mail is known. Those gone are left out.
+    const isThere = ({ id }: Person) => !this.#altered.users?.includes(id);
+    // Who is invited is an organization's own affair, so those of another one are among them.
+    const invited = world.organizations.map(({ name }) => `${name}@guest.example`);
+    this.#guests = [...world.people.filter(isThere).map(({ email }) => email), ...invited];
+    // Whoever revokes its own token or leaves has nothing more to ask: that comes last.
+    this.#own = [caller.tokenId, caller.user, caller.team, ...ids(this.#membershipsOf(world))].filter(
+      id => id !== undefined,
+    );
+  }
+
+  #membershipsOf({ memberships }: RandomWorld) {
+    return memberships.filter(({ user }) => user === this.#caller.user);
+  }
+
+  /** What an answer names can be asked for again. */
+  learn(path: string, { headers, body }: Answer): void {
+    if (headers.etag) this.#tags.set(path, headers.etag);
+    for (const { type, id, relationships = {} } of [body?.data ?? []].flat()) {
+      this.#note(type, id);
+      for (const { data } of Object.values<Json>(relationships))
+        for (const { type, id } of [data ?? []].flat()) this.#note(type, id);
+    }
+  }
+
+  #note(type: string, id: string): void {
+    const seen = this.#seen.get(type) ?? new Set();
+    this.#seen.set(type, seen.add(id));
+  }
+
+  #id(type: string): string {
+    const dice = this.#dice;
+    const seen = [...(this.#seen.get(type) ?? [])];
+    const altered = this.#altered[type] ?? [];
+    const there = this.#there[type] ?? Object.values(this.#there).flat();
+    if (seen.length > 0 && dice.chance(0.75)) return dice.pick(seen);
+    if (altered.length > 0 && dice.chance(0.5)) return dice.pick(altered);
+    return dice.chance(0.75) ? dice.pick(there) : dice.pick(['absent', `${type}-1111111111111111`, '%00', '%F0', '*']);
+  }
+
+  #other(type: string): string {
+    const id = this.#id(type);
+    return this.#own.includes(id) ? 'somebody' : id;
+  }
+
+  /** Names are unique whoever sees them, so the name of a hidden row is taken; only new ones tell nothing. */
+  #name(): string {
+    return `${this.#prefix}-fresh-${++this.#fresh}`;
+  }
+
+  next(): Sent {
+    const dice = this.#dice;
+    const weighted = dice.below(100);
+    const method = weighted < 70 ? 'GET' : weighted < 82 ? 'POST' : weighted < 92 ? 'PATCH' : 'DELETE';
+    return this.to(dice.pick(this.#routes[method] as Route[]));
+  }
+
+  to(route: Route): Sent {
+    const dice = this.#dice;
+    const id = (type: string) => (route.method === 'DELETE' ? this.#other(type) : this.#id(type));
+    const segments = route.path.split('/');
+    const filled = segments
+      .map((segment, at) => (/^\{/.test(segment) ? id(segments[at - 1] ?? '') : segment))
+      .join('/');
+    const path = `${filled}${this.#query(route)}`;
+    const headers: Json = { authorization: `Bearer ${this.#caller.token}` };
+    if (route.method !== 'GET' && dice.chance(0.3))
+      headers['if-match'] = dice.pick(['*', '"stale"', this.#tags.get(path) ?? '"none"']);
+    const payload = this.#payload(route, path);
+    if (payload === undefined) return { route, path, headers };
+    headers['content-type'] = dice.chance(0.02) ? 'text/plain' : mediaType;
+    headers['content-length'] = `${Buffer.byteLength(payload)}`;
+    return { route, path, headers, payload };
+  }
+
+  #query({ parameters }: Route): string {
+    const dice = this.#dice;
+    const query = new URLSearchParams();
+    const maybe = (odds: number, name: string, value: () => string) => {
+      if (dice.chance(odds)) query.append(name, value());
+      if (dice.chance(0.01)) query.append(name, value());
+    };
+    for (const name of parameters) {
+      const filter = /^filter\[([\w-]+)\]\[id\]$/.exec(name)?.[1];
+      if (name === 'page[number]') maybe(0.4, name, () => `${dice.pick([1, 1, 1, 2, 2, 2, 3, 3, 4, 9, 0, 'x'])}`);
+      else if (name === 'page[size]')
+        maybe(0.5, name, () => `${dice.pick([1, 1, 1, 2, 2, 2, 3, 3, 5, 100, 1000, 0, ''])}`);
+      else if (filter) maybe(name === parameters[0] ? 0.97 : 0.3, name, () => this.#id(`${filter}s`));
+      else maybe(0.3, name, () => dice.pick(['team', 'project', 'name', '-name', 'a']));
+    }
+    if (parameters.length > 0) for (const name of ['q', 'filter[names]', 'sort']) maybe(0.03, name, () => 'name');
+    return query.size > 0 ? `?${query}` : '';
+  }
+
+  #payload({ method, path }: Route, sentTo: string): string | undefined {
+    const dice = this.#dice;
+    if (method === 'GET') return undefined;
+    if (dice.chance(0.03)) return dice.pick(['{', '[]', 'null', '""', '{"data":{"__proto__":{}}}']);
+    const data = this.#data(`${method} ${path.replace('/api/v2', '')}`, sentTo.split('/').at(-1) ?? '');
+    if (data === undefined) return undefined;
+    const body = { data };
+    if (dice.chance(0.2)) this.#spoil(body);
+    return JSON.stringify(body);
+  }
+
+  /** One thing of a body gone, or of another type. */
+  #spoil(body: Json): void {
+    const dice = this.#dice;
+    const key = dice.pick(Object.keys(body));
+    const inner = body[key];
+    if (typeof inner === 'object' && inner !== null && Object.keys(inner).length > 0 && dice.chance(0.8))
+      this.#spoil(inner);
+    else if (dice.chance(0.5)) delete body[key];
+    else body[key] = dice.pick([null, 5, '', true, [], {}, 'x'.repeat(300)]);
+  }
+
+  #data(operation: string, id: string): Json {
+    const dice = this.#dice;
+    const maybe = (attributes: Json) => Object.fromEntries(dice.some(Object.entries(attributes), 0.5));
+    const name = this.#name();
+    const email = dice.chance(0.5) ? `${name}@fresh.example` : dice.pick(this.#guests);
+    const team = () =>
+      maybe({
+        visibility: dice.pick(['secret', 'organization']),
+        'sso-team-id': dice.pick([null, '', 'sso']),
+        'allow-member-token-management': dice.chance(0.5),
+        'organization-access': flagsAttribute(dice.some(flagNames, 0.1)),
+      });
+    const description = dice.pick([null, '', name]);
+    switch (operation) {
+      case 'POST /team-projects':
+        return grantBody(this.#id('projects'), this.#id('teams'), randomAccess(dice));
+      case 'PATCH /team-projects/{id}':
+        return { ...maybe({ id, type: 'team-projects' }), attributes: dice.pick([randomAccess, randomChoices])(dice) };
+      case 'POST /organizations/{organization}/teams':
+        return { type: 'teams', attributes: { name, ...team() } };
+      case 'PATCH /teams/{id}':
+        return { type: 'teams', attributes: { ...maybe({ name }), ...team() } };
+      case 'POST /organizations/{organization}/projects':
+        return { type: 'projects', attributes: { name, ...maybe({ description }) } };
+      case 'PATCH /projects/{id}':
+        return { type: 'projects', attributes: maybe({ name, description }) };
+      case 'POST /organizations/{organization}/organization-memberships':
+        return { type: 'organization-memberships', attributes: { email } };
+      case 'POST /teams/{id}/relationships/users':
+      case 'DELETE /teams/{id}/relationships/users':
+        // A caller that could add itself to a team would see more than before.
+        return [{ type: 'users', id: this.#other('users') }];
+      case 'POST /teams/{id}/relationships/organization-memberships':
+      case 'DELETE /teams/{id}/relationships/organization-memberships':
+        return [{ type: 'organization-memberships', id: this.#other('organization-memberships') }];
+      case 'POST /organizations':
+        return { type: 'organizations', attributes: { name, email } };
+      case 'PATCH /organizations/{organization}':
+        return { type: 'organizations', attributes: maybe({ name, email }) };
+      case 'POST /admin/users':
+      case 'PATCH /admin/users/{id}':
+        return { type: 'users', attributes: { username: name, email: `${name}@fresh.example`, 'is-admin': true } };
+      default:
+        if (!operation.startsWith('POST')) return undefined;
+        return dice.chance(0.3)
+          ? undefined
+          : {
+              attributes: maybe({ description, 'expired-at': dice.pick([null, '2028-01-01T00:00:00Z', '2020-01-01']) }),
+            };
+    }
+  }
+
+  /** The caller's last requests: it leaves, throws its token away, and asks once more. */
+  farewell(world: RandomWorld): Sent[] {
+    const headers = { authorization: `Bearer ${this.#caller.token}` };
+    const removing = (type: string, id: string): Sent => ({
+      route: { method: 'DELETE', path: `/api/v2/${type}/{id}`, parameters: [] },
+      path: `/api/v2/${type}/${id}`,
+      headers,
+    });
+    const asking = { method: 'GET', path: '/api/v2/organizations', parameters: [] };
+    return [
+      ...this.#membershipsOf(world).map(({ id }) => removing('organization-memberships', id)),
+      removing('authentication-tokens', this.#caller.tokenId),
+      { route: asking, path: asking.path, headers },
+    ];
+  }
+}
+
+// Both worlds
+
+/** What differs between any two answers, whoever asks. */
+const ofTheConnection = ['date', 'x-request-id', 'connection', 'keep-alive'];
+
+const comparable = ({ status, headers, text }: Answer) => ({
+  status,
+  text,
+  headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !ofTheConnection.includes(name))),
+});
+
+const servers: TestServer[] = [];
+after(() => Promise.all(servers.map(server => server.close())));
+
+test('a hidden row does not change one byte of an answer: 10,000 requests to two worlds that differ in hidden rows only', async t => {
+  t.diagnostic(`BAILIWICK_TEST_SEED=${testSeed}`);
+  servers.push(await startServer({ seed: testSeed }), await startServer({ seed: testSeed }));
+  const [whole, lacking] = servers as [TestServer, TestServer];
+  const routes = await routesOf(whole);
+  const statuses: Record<number, number> = {};
+  const asked = new Set<string>();
+  let pairs = 0;
+  let hidden = 0;
+
+  const ask = async ({ route, path, headers, payload }: Sent, method: string, where: string): Promise<Answer> => {
+    const send = ({ client }: TestServer) => client.send(method, path, { headers, ...(payload && { payload }) });
+    const [there, here] = await Promise.all([send(whole), send(lacking)]);
+    assert.deepEqual(
+      comparable(here),
+      comparable(there),
+      `${where}: ${method} ${path} ${JSON.stringify(headers)} ${payload} tells of a hidden row`,
+    );
+    pairs++;
+    statuses[there.status] = (statuses[there.status] ?? 0) + 1;
+    asked.add(`${method} ${route.path}`);
+    if (method !== 'HEAD') whole.client.conforms(method, path, there);
+    return there;
+  };
+
+  for (let number = 0; number < kinds.length * worldsPerKind; number++) {
+    const kind = kinds[number % kinds.length] as Kind;
+    const seed = testSeed + number * 1000;
+    const where = `BAILIWICK_TEST_SEED=${testSeed}, world ${number}, ${kind}`;
+    const build = async (server: TestServer) => {
+      server.reseed(seed);
+      return populated(new Directory(server), seed, `w${number}`);
+    };
+    const [{ world, callers }, twin] = await Promise.all([build(whole), build(lacking)]);
+    assert.deepEqual([twin.world.grants, twin.callers], [world.grants, callers], `${where}: the worlds begin equal`);
+
+    const caller = callers[kind];
+    const dice = new Dice(seed + 1);
+    const changes = alterations(world, new Sight(world, caller), dice);
+    assert.ok(changes.length > 0, `${where}: nothing is hidden`);
+    hidden += changes.length;
+    await alter(changes, lacking);
+    for (const server of servers) server.reseed(seed + 2);
+    for (const { by, witness } of changes) {
+      const [there, here] = await Promise.all(servers.map(({ client }) => client.call(by, 'GET', `/api/v2${witness}`)));
+      assert.notEqual(here?.text, there?.text, `${where}: ${witness} is the same in both worlds to its owner`);
+    }
+
+    const requests = new Requests(world, caller, routes, changes, dice);
+    for (const route of routes.filter(({ method }) => method === 'GET')) {
+      const sent = requests.to(route);
+      requests.learn(sent.path, await ask(sent, 'GET', where));
+    }
+    for (let count = 0; count < requestsPerWorld; count++) {
+      const sent = requests.next();
+      const { method } = sent.route;
+      // The length of a body that is not sent tells as much as the body.
+      requests.learn(sent.path, await ask(sent, method === 'GET' && dice.chance(0.05) ? 'HEAD' : method, where));
+    }
+    for (const sent of requests.farewell(world)) await ask(sent, sent.route.method, where);
+  }
+
+  const successes = Object.entries(statuses).reduce((sum, [status, count]) => sum + (status < '3' ? count : 0), 0);
+  t.diagnostic(`${pairs} request pairs, ${hidden} hidden rows, statuses ${JSON.stringify(statuses)}`);
+  assert.ok(pairs >= 10_000, `only ${pairs} request pairs`);
+  assert.ok(successes >= 0.3 * pairs, `only ${successes} of ${pairs} requests succeeded`);
+  const unasked = routes.filter(({ method, path }) => !asked.has(`${method} ${path}`));
+  assert.deepEqual(unasked, [], 'every route is asked');
+  assert.equal(statuses[500] ?? 0, 0, 'no request fails by a fault of ours');
+});
