@@ -78,7 +78,8 @@ create unique index projects_name on projects (organization_id, lower(name));
 create unique index projects_default on projects (organization_id) where is_default = 1;
 create index projects_order on projects (organization_id, created_at, id);
 
--- Team and project belong to one organization. A fixed level carries no permissions of its own.
+-- Team and project belong to one organization. A fixed level carries no permissions of its own; a custom grant has
+-- those chosen, and beyond: the mask of the permissions later than the interface that it shows.
 create table team_projects (
   id ctext primary key,
   organization_id ctext not null,
@@ -112,6 +113,7 @@ create table authentication_tokens (
   created_at ctext not null,
   expired_at ctext
 );
+create unique index authentication_tokens_hash on authentication_tokens (hash);
 create index authentication_tokens_user on authentication_tokens (user_id, created_at, id);
 create index authentication_tokens_team on authentication_tokens (team_id, created_at, id);
 create index authentication_tokens_organization on authentication_tokens (organization_id, created_at, id);

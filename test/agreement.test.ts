@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Json } from './support/client.ts';
-import { Dice, flagNames, RandomWorld, type Team, testSeed } from './support/random-world.ts';
+import { Dice, printSeed, testSeed, toRepeat } from './support/dice.ts';
+import { flagNames, RandomWorld, type Team } from './support/random-world.ts';
 import { startServer, type TestServer } from './support/server.ts';
 import { type Actor, Directory } from './support/world.ts';
 
@@ -134,7 +135,7 @@ const familiesOf = (world: RandomWorld): Family[] => {
 type Count = { rows: number; shown: number; managed: number };
 
 test(`list and show agree, and manage implies read, for every caller and row of ${worlds} random worlds`, async t => {
-  t.diagnostic(`BAILIWICK_TEST_SEED=${testSeed}`);
+  printSeed(t);
   const directory = new Directory(server);
   const outsiders = await outsidersOf(directory);
   const counts: Record<string, Count> = {};
@@ -147,7 +148,7 @@ test(`list and show agree, and manage implies read, for every caller and row of 
     const asks = callers.map(async (caller, index) => {
       // Callers ask at the same time, so each has dice of its own.
       const dice = new Dice(seed + 1 + index);
-      const where = `BAILIWICK_TEST_SEED=${testSeed}, world ${number}, ${caller.name}`;
+      const where = `${toRepeat}, world ${number}, ${caller.name}`;
       const lists = [];
       for (const family of families) {
         const { rows, count } = await agreed(caller, family, dice, `${where}, ${family.list}`);

@@ -79,6 +79,7 @@ describe('the directory', () => {
       ]);
       assert.deepEqual(pointers(await add(admin, 'UNA', 'una3@example.com')), ['/data/attributes/username']);
       assert.deepEqual(pointers(await add(admin, 'una2', 'UNA@EXAMPLE.COM')), ['/data/attributes/email']);
+      assert.deepEqual(pointers(await add(admin, 'user-1', 'one@example.com')), ['/data/attributes/username']);
       assert.deepEqual(pointers(await add(admin, 'a b', 'nobody')), [
         '/data/attributes/email',
         '/data/attributes/username',
@@ -224,6 +225,57 @@ describe('the directory', () => {
       assert.equal((await admin.get(`/admin/users/${user}`)).status, 404);
     });
 
+    test('an invitation may name teams, which the caller must be able to fill: 404 at the one that it is not', async () => {
+      const manager = await holder('manage-membership');
+      const visible = await directory.team(owner, 'acme', { name: fresh('open'), visibility: 'organization' });
+      const secret = await directory.team(owner, 'acme', { name: fresh('shut') });
+      const to = (...teams: string[]) =>
+        manager.actor.post('/organizations/acme/organization-memberships', {
+          type: 'organization-memberships',
+          attributes: { email: `${fresh('new')}@example.com` },
+          relationships: { teams: { data: teams.map(id => ({ type: 'teams', id })) } },
+        });
+      const made = await to(visible);
+      assert.equal(made.status, 201);
+      assert.deepEqual(made.body.data.relationships.teams.data, [{ id: visible, type: 'teams' }]);
+      const { body } = await owner.get(`/teams/${visible}/relationships/organization-memberships`);
+      assert.deepEqual(idsOf({ body } as Answer), [made.body.data.id]);
+      const before = (await owner.get('/organizations/acme/organization-memberships')).body.meta.pagination;
+      for (const hidden of [secret, 'team-none', await ownersTeam()]) {
+        const refused = await to(visible, hidden);
+        assert.equal(refused.status, 404);
+        assert.deepEqual(pointers(refused), ['/data/relationships/teams/data/1']);
+      }
+      assert.deepEqual((await owner.get('/organizations/acme/organization-memberships')).body.meta.pagination, before);
+    });
+
+    test('a member who takes an invited e-mail has the teams of the invitation too', async () => {
+      const { id, name } = await member();
+      const email = `${name}@elsewhere.example`;
+      const invited = (await invite(owner, email)).body.data.id;
+      const team = await directory.team(owner, 'acme', { name: fresh('kept') });
+      const reference = [{ type: 'organization-memberships', id: invited }];
+      await owner.post(`/teams/${team}/relationships/organization-memberships`, reference);
+      assert.equal((await admin.patch(`/admin/users/${id}`, { attributes: { email } })).status, 200);
+      assert.equal((await owner.get(`/organization-memberships/${invited}`)).status, 404);
+      assert.deepEqual((await owner.get(`/teams/${team}`)).body.data.relationships.users.data, [{ id, type: 'users' }]);
+    });
+
+    test('who is invited twice in two organizations has two ids: one tells nothing of the other', async () => {
+      const { actor } = await directory.user(fresh('rival'));
+      await directory.organization(actor, 'rival');
+      const data = { type: 'organization-memberships', attributes: { email: 'both@example.com' } };
+      const here = await owner.make('/organizations/acme/organization-memberships', data);
+      const there = await actor.make('/organizations/rival/organization-memberships', data);
+      assert.notEqual(here.relationships.user.data.id, there.relationships.user.data.id);
+      const again = [];
+      for (let twice = 0; twice < 2; twice++) {
+        await owner.delete(`/organization-memberships/${again.at(-1)?.id ?? here.id}`);
+        again.push(await owner.make('/organizations/acme/organization-memberships', data));
+      }
+      assert.equal(new Set(again.map(({ relationships }) => relationships.user.data.id)).size, 2);
+    });
+
     test('422 for somebody who is a member already, or what is no e-mail address', async () => {
       assert.deepEqual(pointers(await invite(owner, 'OWNER@example.com')), ['/data/attributes/email']);
       assert.deepEqual(pointers(await invite(owner, 'nobody')), ['/data/attributes/email']);
@@ -297,7 +349,8 @@ describe('the directory', () => {
       assert.equal(attributes['sso-team-id'], 'sso');
       const cleared = await owner.patch(`/teams/${id}`, { attributes: { 'sso-team-id': '' } });
       assert.equal(cleared.body.data.attributes['sso-team-id'], null);
-      for (const taken of [name.toUpperCase(), 'Owners', '', ' x', 'x\n', 'x'.repeat(91)])
+      const invisible = ['owners\u200b', '\u202esrenwo', 'x\u0007'];
+      for (const taken of [name.toUpperCase(), 'Owners', '', ' x', 'x\n', 'x'.repeat(91), ...invisible])
         assert.deepEqual(pointers(await add(owner, { name: taken })), ['/data/attributes/name'], taken);
       assert.equal((await add(owner, { name: `foo bar/${name}` })).status, 200);
     });
@@ -337,8 +390,10 @@ describe('the directory', () => {
       );
       assert.equal((await manager.actor.delete(`/teams/${owners}`)).status, 404);
       assert.equal((await owner.delete(`/teams/${owners}`)).status, 422);
-      assert.deepEqual(pointers(await owner.patch(`/teams/${owners}`, { attributes: { name: 'bosses' } })), [
+      const attributes = { name: 'bosses', visibility: 'secret' };
+      assert.deepEqual(pointers(await owner.patch(`/teams/${owners}`, { attributes })), [
         '/data/attributes/name',
+        '/data/attributes/visibility',
       ]);
     });
 
@@ -409,7 +464,7 @@ describe('the directory', () => {
       const data = [name, 'outsider', 'nobody-at-all'].map(id => ({ type: 'users', id }));
       const answer = await owner.post(`/teams/${team}/relationships/users`, data);
       assert.equal(answer.status, 422);
-      assert.deepEqual(pointers(answer), ['/data/1/id']);
+      assert.deepEqual(pointers(answer), ['/data/1/id', '/data/2/id']);
       assert.deepEqual((await owner.get(`/teams/${team}`)).body.data.relationships.users.data, []);
       for (const bad of [[], [{ type: 'teams', id: 'x' }], [{ type: 'users' }], {}])
         assert.equal((await owner.post(`/teams/${team}/relationships/users`, bad)).status, 422);
@@ -595,6 +650,29 @@ describe('the directory', () => {
         assert.equal((await owner.get(path)).status, 404);
         assert.equal((await owner.delete(path)).status, 404);
       }
+    });
+
+    test('400 for another kind of organization token, so that nobody gets this one for it', async () => {
+      const path = '/organizations/acme/authentication-token';
+      const { token } = (await owner.make(path)).attributes;
+      for (const call of [
+        owner.post(`${path}?token=audit-trails`),
+        owner.get(`${path}?token=x`),
+        owner.delete(`${path}?token=`),
+      ]) {
+        const answer = await call;
+        assert.equal(answer.status, 400);
+        assert.deepEqual(answer.body.errors[0].source, { parameter: 'token' });
+      }
+      assert.equal((await directory.actor(token).get('/account/details')).status, 200);
+    });
+
+    test('the ETag of a new token is that of the token without its secret', async () => {
+      const { id, actor } = await member();
+      const made = await actor.post(`/users/${id}/authentication-tokens`);
+      const path = `/authentication-tokens/${made.body.data.id}`;
+      assert.equal((await actor.get(path)).headers.etag, made.headers.etag);
+      assert.equal((await actor.delete(path, undefined, { 'if-match': `${made.headers.etag}` })).status, 204);
     });
 
     test('several per team, each description once, beside the single one', async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { impliedBy, type Level, levels, permissions, valueIn } from '../src/core/access.ts';
+import { changed, granted, impliedBy, type Level, levels, permissions, valueIn } from '../src/core/access.ts';
 import { helpText } from '../src/server/settings.ts';
 import { startServer } from './support/server.ts';
 import { pasted } from './support/shell.ts';
@@ -51,6 +51,9 @@ test('the table of levels is the table of the code', () => {
     assert.ok(permission, named);
     for (const [column, level] of levels.entries())
       assert.equal(cells[column], String(valueIn(impliedBy(level as Level), permission)), `${named} of ${level}`);
+    const fresh = changed(undefined, { access: 'custom', values: [] });
+    assert.ok(!('refused' in fresh));
+    assert.equal(cells[4], String(valueIn(granted(fresh), permission)), `${named} by default`);
     const values = /\((.*)\)/.exec(named)?.[1];
     if (values) assert.equal(values, permission.values.join(', '));
   }

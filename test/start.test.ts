@@ -48,8 +48,13 @@ class Running {
   #error = '';
   #client: Client | undefined;
 
-  constructor(folder: string, args: readonly string[], environment: Environment) {
-    this.child = spawn(process.execPath, [program, ...args], {
+  constructor(
+    folder: string,
+    args: readonly string[],
+    environment: Environment,
+    starting: readonly string[] = [program],
+  ) {
+    this.child = spawn(process.execPath, [...starting, ...args], {
       cwd: folder,
       env: { ...plainEnvironment, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -141,6 +146,13 @@ class Ground {
   /** As given, with nothing added. */
   run(args: readonly string[], environment: Environment = {}): Running {
     const started = new Running(this.folder, args, environment);
+    this.#started.push(started);
+    return started;
+  }
+
+  /** A piece of a program, with --version as its argument. */
+  evaluate(code: string): Running {
+    const started = new Running(this.folder, ['--version'], {}, ['--input-type=module', '-e', code, '--']);
     this.#started.push(started);
     return started;
   }
@@ -351,7 +363,11 @@ const refusals: readonly Refusal[] = [
   { promise: 'a port beyond the last', args: ['--port', '65536'], says: /--port .*65536/ },
   { promise: 'a host that is not this machine', args: ['--host', '192.0.2.1'], says: /192\.0\.2\.1/ },
   { promise: 'an unknown log level', args: ['--log-level', 'loud'], says: /--log-level .*loud/ },
-  { promise: 'another kind of database', args: ['--database', 'mysql://x'], says: /--database .*mysql/ },
+  {
+    promise: 'another kind of database, whose password is not repeated',
+    environment: { DATABASE_URL: 'mysql://me:s3cret@db/x' },
+    says: /^bailiwick: DATABASE_URL must be sqlite:PATH(?!.*s3cret)/,
+  },
   { promise: 'a public URL that is none', args: ['--public-url', 'access.example'], says: /--public-url/ },
   {
     promise: 'a wrong value in the environment',
@@ -394,7 +410,7 @@ const refusals: readonly Refusal[] = [
       chmodSync(ground.path('locked'), 0o555);
       return ['--database', 'sqlite:./locked/x.db'];
     },
-    says: /cannot open the database/,
+    says: /cannot be written/,
   },
   {
     promise: 'a file that is not a database',
@@ -633,6 +649,42 @@ describe('stopping', together, () => {
     await server.stop();
   });
 
+  for (const [what, bytes] of Object.entries({
+    'half a head': 'GET /healthz HTTP/1.1\r\nHost: x\r\n',
+    'half a body': `POST /api/v2/organizations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${chosenToken}\r\nContent-Length: 9\r\n\r\n{`,
+    'a tunnel that it keeps open': 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
+    'garbage, and keeps its side open': '\0\0\0',
+  }))
+    test(`a client that sent ${what} does not keep it from stopping`, guard, async t => {
+      const server = new Ground(t).start(['--admin-token', chosenToken]);
+      await server.printed(/curl/);
+      const socket = connect({
+        port: Number(new URL(await server.url()).port),
+        host: '127.0.0.1',
+        allowHalfOpen: true,
+      });
+      t.after(() => socket.destroy());
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      await new Promise<void>(resolve => socket.write(bytes, () => resolve()));
+      await (await server.client()).send('GET', '/healthz');
+      await server.stop();
+    });
+
+  test('connections that ask for a tunnel and are reset do not end it', guard, async t => {
+    const server = new Ground(t).start();
+    const port = Number(new URL(await server.url()).port);
+    for (let index = 0; index < 100; index++) {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      await new Promise<void>(resolve => socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', () => resolve()));
+      socket.resetAndDestroy();
+    }
+    assert.equal((await (await server.client()).send('GET', '/healthz')).status, 200);
+    await server.stop();
+  });
+
   test('a second signal changes nothing', guard, async t => {
     const server = new Ground(t).start();
     await server.url();
@@ -664,6 +716,43 @@ describe('stopping', together, () => {
     server.child.kill('SIGKILL');
     await refusesConnections(url);
     await server.exited;
+  });
+});
+
+describe('the launcher', together, () => {
+  /** The launcher under another Node than this one, as far as it can tell. */
+  const under = (ground: Ground, pretence: string) =>
+    ground.evaluate(`${pretence}; process.argv.splice(1, 0, 'x'); import(${JSON.stringify(program)})`);
+
+  test('on a Node that is too old, the packaged one is used without a word', guard, async t => {
+    const old = under(new Ground(t), "Object.defineProperty(process, 'version', { value: 'v20.1.0' })");
+    assert.deepEqual(await old.exited, { code: 0, signal: null }, old.error);
+    assert.equal(old.out.trim(), packageJson.version);
+    assert.equal(old.error, '');
+  });
+
+  test('where there is no packaged one either, one line says what to install', guard, async t => {
+    const nowhere = "Object.defineProperty(process, 'platform', { value: 'plan9' })";
+    const old = under(new Ground(t), `Object.defineProperty(process, 'version', { value: 'v20.1.0' }); ${nowhere}`);
+    assert.equal((await old.exited).code, 2);
+    assert.match(old.error, /^bailiwick: needs Node 24 or newer[^\n]+\n$/);
+  });
+});
+
+describe('a lost admin token', together, () => {
+  test('--new-admin-token makes another, prints it once, and leaves the others', guard, async t => {
+    const ground = new Ground(t);
+    const first = ground.start(['--admin-token', chosenToken]);
+    await first.printed(/curl/);
+    await first.stop();
+    const second = ground.start(['--new-admin-token']);
+    const [token] = await second.printed(ourToken);
+    for (const each of [token, chosenToken])
+      assert.equal((await (await second.actor(each)).get('/admin/users')).status, 200);
+    await second.stop();
+    const third = ground.start(['--admin-token', 'another-token-that-is-not-known']);
+    await third.printed(/The admin token was not used/);
+    assert.doesNotMatch(third.out, ourToken);
   });
 });
 

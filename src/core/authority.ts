@@ -16,6 +16,13 @@ import {
   permissions,
 } from './access.ts';
 
+/** Whom a token stands for. */
+export type Caller = { readonly token: string } & (
+  | { readonly kind: 'user'; readonly user: string; readonly admin: boolean }
+  | { readonly kind: 'team'; readonly team: string; readonly organization: string }
+  | { readonly kind: 'organization'; readonly organization: string }
+);
+
 /** What a team may hold for the whole organization. The place in this list is the bit in storage: only ever append. */
 export const organizationPermissions = [
   'manage-policies',
@@ -174,6 +181,7 @@ export const seesEveryProject = (standing: Standing): boolean =>
 
 // Organizations
 
+export const mayCreateOrganization = (caller: Caller): caller is Caller & { kind: 'user' } => caller.kind === 'user';
 export const mayReadOrganization = (standing: Standing): boolean => standing.member;
 export const mayManageOrganization = (standing: Standing): boolean => isOwner(standing);
 
@@ -206,12 +214,25 @@ export const refusedOrganizationAccess = (
   return organizationPermissions.filter(permission => (refused & bitOf(permission)) !== 0);
 };
 
-/** A team's token acts as the team: its members may make one if the team allows it, and whoever manages the team. */
-export const mayManageTeamTokens = (
-  standing: Standing,
+/** A team's token acts as the team: whoever manages the team makes one, and the members do where the team allows it. */
+export type TokenReach = 'all' | { readonly managed: Sight | undefined; readonly own: readonly string[] };
+
+/** The teams whose tokens the caller manages. A team's own token makes no other: a leaked one could renew itself for ever. */
+export const reachOfTokens = (standing: Standing, caller: Caller): TokenReach =>
+  isOwner(standing)
+    ? 'all'
+    : {
+        managed: managesTeams(standing) ? visibleTeams(standing) : undefined,
+        own: caller.kind === 'user' ? own(standing) : [],
+      };
+
+export const mayManageTokens = (
+  reach: TokenReach,
   team: TeamInQuestion & { readonly memberTokens: boolean },
-  byUser: boolean,
-): boolean => mayManageTeam(standing, team) || (byUser && team.memberTokens && own(standing).includes(team.id));
+): boolean =>
+  reach === 'all' ||
+  (reach.managed !== undefined && !team.owners && sees(reach.managed, team)) ||
+  (team.memberTokens && reach.own.includes(team.id));
 
 // Members
 
@@ -222,3 +243,13 @@ export const mayRemoveMember = (
   standing: Standing,
   member: { readonly owner: boolean; readonly self: boolean },
 ): boolean => isOwner(standing) || member.self || (managesMembership(standing) && !member.owner);
+
+// Users
+
+export const isSiteAdmin = (caller: Caller): boolean => caller.kind === 'user' && caller.admin;
+
+export const isUser = (caller: Caller, user: string): boolean => caller.kind === 'user' && caller.user === user;
+
+/** One's own, and for a site admin everybody's. */
+export const mayManageTokensOfUser = (caller: Caller, user: string): boolean =>
+  isUser(caller, user) || isSiteAdmin(caller);

@@ -40,5 +40,8 @@ export const found = <T>(value: T | undefined, allowed: (value: T) => boolean = 
 
 export const invalid = (...flaws: Flaw[]): Fault => new Fault({ kind: 'invalid', flaws });
 
+export const nameTaken = (): Fault =>
+  invalid({ pointer: '/data/attributes/name', detail: 'Name has already been taken' });
+
 /** What is well said and permitted, but must not be done. */
 export const refused = (detail: string): Fault => new Fault({ kind: 'refused', detail });

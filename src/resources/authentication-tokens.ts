@@ -1,19 +1,20 @@
 /** Tokens of users, teams and organizations: shown once, kept as a hash. */
 
 import {
-  mayCreateTeam,
+  type Caller,
   mayManageOrganization,
-  mayManageTeamTokens,
+  mayManageTokens,
+  mayManageTokensOfUser,
   mayReadOrganization,
+  reachOfTokens,
   type Standing,
   type TeamInQuestion,
-  visibleTeams,
 } from '../core/authority.ts';
-import { found, invalid } from '../core/fault.ts';
+import { Fault, found, invalid } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
-import { within } from '../store/sight.ts';
+import { withManageableTokens } from '../store/sight.ts';
 import { type Sql, sql } from '../store/sql.ts';
-import { type Caller, inOrganization, inOrganizationNamed, ownersTeam, standing } from '../store/standing.ts';
+import { inOrganization, inOrganizationNamed, ownersTeam, standing } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { kept, newToken } from '../store/token.ts';
 import { identifier, one, pathOf, type Resource } from '../wire/document.ts';
@@ -129,7 +130,12 @@ type Columns = [
 const selected = sql`
   select authentication_tokens.id, authentication_tokens.user_id, authentication_tokens.team_id,
     authentication_tokens.organization_id, authentication_tokens.slot, authentication_tokens.description,
-    authentication_tokens.created_by_type, authentication_tokens.created_by_id, authentication_tokens.created_at,
+    authentication_tokens.created_by_type,
+    coalesce(
+      (select name from organizations where organizations.id = authentication_tokens.created_by_id),
+      authentication_tokens.created_by_id
+    ) as created_by,
+    authentication_tokens.created_at,
     authentication_tokens.expired_at,
     teams.organization_id as team_organization_id, teams.name, teams.visibility, teams.allow_member_token_management
   from authentication_tokens
@@ -141,8 +147,8 @@ const ownerOf = (user: string | null, team: string | null, organization: string 
 };
 
 const fromRow = (row: Columns): Token => {
-  const [id, user, teamId, organization, slot, description, byType, byId, createdAt, expiredAt] = row;
-  const [teamOrganization, name, visibility, memberTokens] = row.slice(10) as [string, string, string, number];
+  const [id, user, teamId, organization, slot, description, byType, byId, createdAt, expiredAt, ...team] = row;
+  const [teamOrganization, name, visibility, memberTokens] = team;
   return {
     id,
     owner: ownerOf(user, teamId, organization),
@@ -151,7 +157,7 @@ const fromRow = (row: Columns): Token => {
         ? undefined
         : {
             id: teamId,
-            organization: teamOrganization,
+            organization: teamOrganization ?? '',
             owners: name === ownersTeam,
             visibility,
             memberTokens: memberTokens === 1,
@@ -186,7 +192,9 @@ const inSlot = (owner: Token['owner'], slot: string): Sql =>
 /** Keeps a token by its hash alone. */
 export const addToken = async (tx: Tx, token: Token, secret: string, key: string): Promise<void> => {
   const { id, owner, slot, description, createdBy, createdAt, expiredAt } = token;
-  const { lookup, hash } = found(kept(key, secret));
+  const known = kept(key, secret);
+  if (!known) throw new Error('a new token is well made');
+  const { lookup, hash } = known;
   const of = (type: OwnerType) => (owner.type === type ? owner.id : null);
   const added = await tx.run(sql`
     insert into authentication_tokens (
@@ -200,14 +208,6 @@ export const addToken = async (tx: Tx, token: Token, secret: string, key: string
     on conflict do nothing`);
   if (added === 0)
     throw invalid({ pointer: '/data/attributes/description', detail: 'Description has already been taken' });
-};
-
-/** What `mayManageTeamTokens` says of one team, said of every row of a query over `teams`. */
-const manageable = (stand: Standing, caller: Caller): Sql => {
-  if (mayManageOrganization(stand)) return sql`1 = 1`;
-  const own = sql`(teams.allow_member_token_management = 1 and teams.id in (${stand.teams.map(({ id }) => id)}))`;
-  const managed = sql`(teams.name <> ${ownersTeam} and ${within(visibleTeams(stand))})`;
-  return sql`(${mayCreateTeam(stand) ? managed : sql`1 = 0`} or ${caller.kind === 'user' ? own : sql`1 = 0`})`;
 };
 
 const revoke = (tx: Tx, id: string) => tx.run(sql`delete from authentication_tokens where id = ${id}`);
@@ -234,13 +234,10 @@ const expiryOf = (asked: string | null | undefined, now: string): string => {
 type Holder = { readonly owner: Token['owner']; readonly organization: string | null };
 type Reach<P extends string> = (request: Request<P>) => Promise<Holder>;
 
-const isSelf = (caller: Caller, user: string): boolean =>
-  caller.kind === 'user' && (caller.user === user || caller.admin);
-
 const mayManageTokensAs =
-  ({ kind }: Caller) =>
-  (stand: Standing, team: TeamInQuestion & { readonly memberTokens: boolean }): boolean =>
-    mayManageTeamTokens(stand, team, kind === 'user');
+  (caller: Caller) =>
+  (stand: Standing, team: Parameters<typeof mayManageTokens>[1]): boolean =>
+    mayManageTokens(reachOfTokens(stand, caller), team);
 
 const ofUser = '/api/v2/users/:id/authentication-tokens';
 const ofTeam = '/api/v2/teams/:id/authentication-tokens';
@@ -250,7 +247,7 @@ const path = '/api/v2/authentication-tokens/:id';
 
 const reachUser: Reach<typeof ofUser> = async ({ tx, caller, params }) => {
   const user = await tx.row(sql`select id from users where id = ${params.id}`);
-  found(user, () => isSelf(caller, params.id));
+  found(user, () => mayManageTokensOfUser(caller, params.id));
   return { owner: { type: 'users', id: params.id }, organization: null };
 };
 
@@ -259,16 +256,24 @@ const reachTeam: Reach<typeof ofTeam> = async request => {
   return { owner: { type: 'teams', id: team.id }, organization: stand.organization };
 };
 
-const reachOrganization: Reach<typeof theOneOfOrganization> = async ({ tx, caller, params }) => {
+const reachOrganization: Reach<typeof theOneOfOrganization> = async request => {
+  const { tx, caller, params } = request;
   const place = inOrganizationNamed(params.organization);
   const { organization } = found(await standing(tx, caller, place), mayManageOrganization);
+  // There are kinds of it elsewhere; to give out this one for another would be giving too much.
+  if (request.parameter('token') !== undefined)
+    throw new Fault({
+      kind: 'bad parameter',
+      parameter: 'token',
+      detail: 'There is no other kind of organization token',
+    });
   return { owner: { type: 'organizations', id: organization }, organization };
 };
 
 const reachedToken = async ({ tx, caller, params }: Request<typeof path>) => {
   const token = found(await load(tx, sql`authentication_tokens.id = ${params.id}`));
   const { owner, team } = token;
-  if (owner.type === 'users') found(token, () => isSelf(caller, owner.id));
+  if (owner.type === 'users') found(token, () => mayManageTokensOfUser(caller, owner.id));
   else {
     const stand = found(await standing(tx, caller, inOrganization(team?.organization ?? owner.id)));
     found(token, () => (team ? mayManageTokensAs(caller)(stand, team) : mayManageOrganization(stand)));
@@ -314,7 +319,7 @@ const creating = <const P extends string>(path: P, summary: string, reach: Reach
       const secret = newToken(services.random);
       await addToken(tx, token, secret, services.tokenKey);
       const change = { organization, id: token.id, before: old ? shown(old) : null, after: shown(token) };
-      return { answer: one(shown(token, secret)), change };
+      return { answer: one(shown(token, secret)), tagged: one(shown(token)), change };
     },
   });
 
@@ -363,7 +368,7 @@ export const authenticationTokens = [
     run: async request => {
       const { tx, caller, params } = request;
       found(await tx.row(sql`select id from users where users.id = ${params.id} and ${visibleTo(caller)}`));
-      const own = isSelf(caller, params.id) ? sql`1 = 1` : sql`1 = 0`;
+      const own = mayManageTokensOfUser(caller, params.id) ? sql`1 = 1` : sql`1 = 0`;
       return listed(request, sql`${heldBy({ type: 'users', id: params.id })} and ${own}`);
     },
   }),
@@ -392,7 +397,10 @@ export const authenticationTokens = [
     run: async request => {
       const { tx, caller, params } = request;
       const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayReadOrganization);
-      return listed(request, sql`teams.organization_id = ${stand.organization} and ${manageable(stand, caller)}`);
+      return listed(
+        request,
+        sql`teams.organization_id = ${stand.organization} and ${withManageableTokens(reachOfTokens(stand, caller), caller)}`,
+      );
     },
   }),
 

@@ -1,8 +1,8 @@
 /** An operation is data: the router, the OpenAPI document and the census of routes read the same list. */
 
+import type { Caller } from '../core/authority.ts';
 import { Fault } from '../core/fault.ts';
 import { newId, type Prefix, type Random } from '../store/id.ts';
-import type { Caller } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import type { Document, Resource } from '../wire/document.ts';
 import { etag, matches } from '../wire/etag.ts';
@@ -76,6 +76,17 @@ export class Request<P extends string = string, B = unknown> {
     return this.#operation.check?.(body, flaws) as B;
   }
 
+  /** Why the body is refused, where that is certain. */
+  flaws(): Fault {
+    try {
+      this.body();
+    } catch (error) {
+      if (error instanceof Fault) return error;
+      throw error;
+    }
+    throw new Error('a body without flaws was refused');
+  }
+
   /** Whether the path ends in this id; an organization is known by its name, whatever its case. */
   #isOwnId(id: string): boolean {
     const [name, own = ''] = Object.entries(this.#incoming.params).at(-1) ?? [];
@@ -135,8 +146,12 @@ export type Change = {
   readonly after: unknown;
 };
 
-export type Answer = Document | undefined;
-export type Changed<A = Answer> = { readonly answer: A; readonly change: Change };
+export type Changed = {
+  readonly answer: Document | undefined;
+  /** What the ETag is of, where the answer shows something once only. */
+  readonly tagged?: Document;
+  readonly change: Change;
+};
 
 type Common = {
   readonly path: string;
@@ -184,7 +199,6 @@ export const get = <const P extends string>(
 /** A list: the same, with pages. */
 export const list = <const P extends string>(operation: Parameters<typeof get<P>>[0]): Read => ({
   ...get(operation),
-  failures: [...new Set([400 as const, ...operation.failures])],
   paged: true,
 });
 

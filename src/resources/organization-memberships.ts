@@ -1,46 +1,72 @@
 /** Who belongs to an organization. A user is invited by e-mail, and active as soon as a user with that e-mail exists. */
 
-import { mayInvite, mayReadOrganization, mayRemoveMember, type Standing, visibleTeams } from '../core/authority.ts';
+import {
+  type Caller,
+  isUser,
+  mayInvite,
+  mayManageTeamMembership,
+  mayReadOrganization,
+  mayRemoveMember,
+  type Standing,
+  type TeamInQuestion,
+  visibleTeams,
+} from '../core/authority.ts';
 import { Fault, found, invalid } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
 import { within } from '../store/sight.ts';
 import { type Sql, sql } from '../store/sql.ts';
-import {
-  type Caller,
-  inOrganizationNamed,
-  inOrganizationOfMembership,
-  ownersTeam,
-  standing,
-} from '../store/standing.ts';
+import { inOrganizationNamed, inOrganizationOfMembership, ownersTeam, standing } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
-import { type Document, one, pathOf, type Resource, toMany, toOne } from '../wire/document.ts';
 import {
-  creation,
+  type Document,
+  identifier,
+  one,
+  pathOf,
+  type Relationship,
+  type Resource,
+  toMany,
+  toOne,
+} from '../wire/document.ts';
+import {
   emailAddress,
+  listOf,
+  literal,
   oneDocument,
   oneOf,
+  open,
+  optional,
   pagedDocument,
+  reference,
   related,
   relatedMany,
+  relatedPerhaps,
   resource,
   text,
   time,
 } from '../wire/schemas.ts';
 import { get, list, post, type Request, remove } from './operation.ts';
 import { expectAnOwner } from './owners.ts';
+import { addTeamMember, reachedTeam } from './teams.ts';
 
 // Shape
 
-const Creation = creation('organization-memberships', { email: emailAddress });
+const Creation = open({
+  data: open({
+    type: literal('organization-memberships'),
+    attributes: open({ email: emailAddress }),
+    relationships: optional(open({ teams: optional(open({ data: listOf(reference('teams')) })) })),
+  }),
+});
 
 export const MembershipResource = resource(
   'organization-memberships',
   { status: oneOf('active', 'invited'), email: text, 'created-at': time },
-  { organization: related('organizations'), user: related('users'), teams: relatedMany('teams') },
+  { organization: related('organizations'), user: relatedPerhaps('users'), teams: relatedMany('teams') },
 );
 
-/** Who is only invited has an id of the invitation's own, which tells nothing of other organizations. */
-const userOf = (membership: string, user: string | null): string => user ?? `user-${membership.slice('ou-'.length)}`;
+/** Who is only invited has an id of the invitation's own, which tells nothing of other organizations and leads nowhere. */
+const userOf = (membership: string, user: string | null): Relationship =>
+  user === null ? { data: identifier('users', `user-${membership.slice('ou-'.length)}`) } : toOne('users', user);
 
 export const shownMembership = ([id, organization, user, email, createdAt, , teams]: MembershipColumns): Resource => ({
   id,
@@ -48,7 +74,7 @@ export const shownMembership = ([id, organization, user, email, createdAt, , tea
   attributes: { status: user === null ? 'invited' : 'active', email, 'created-at': createdAt },
   relationships: {
     organization: toOne('organizations', organization),
-    user: toOne('users', userOf(id, user)),
+    user: userOf(id, user),
     teams: toMany('teams', teams?.split(',') ?? []),
   },
   links: { self: pathOf('organization-memberships', id) },
@@ -88,20 +114,33 @@ const selected = (teamsSeen: Sql): Sql => sql`
   left join users on users.id = organization_memberships.user_id`;
 
 /** The memberships of an organization, each with those of its teams that the caller sees. */
-export const membershipsIn = (stand: Standing, narrowed: Sql): Sql => sql`
-  ${selected(within(visibleTeams(stand)))}
+export const membershipsIn = (stand: Standing, caller: Caller, narrowed: Sql): Sql => sql`
+  ${selected(within(visibleTeams(stand), caller))}
   where organization_memberships.organization_id = ${stand.organization} and ${narrowed}`;
 
-const load = (tx: Tx, stand: Standing, id: string): Promise<MembershipColumns | undefined> =>
-  tx.row<MembershipColumns>(membershipsIn(stand, sql`organization_memberships.id = ${id}`));
+const load = (tx: Tx, stand: Standing, caller: Caller, id: string): Promise<MembershipColumns | undefined> =>
+  tx.row<MembershipColumns>(membershipsIn(stand, caller, sql`organization_memberships.id = ${id}`));
+
+export const addMembership = (tx: Tx, id: string, organization: string, user: string, now: string): Promise<number> =>
+  tx.run(sql`
+    insert into organization_memberships (id, organization_id, user_id, invited_email, created_at)
+    values (${id}, ${organization}, ${user}, null, ${now})
+    on conflict (user_id, organization_id) do nothing`);
+
+const addInvitation = (tx: Tx, id: string, organization: string, email: string, now: string): Promise<number> =>
+  tx.run(sql`
+    insert into organization_memberships (id, organization_id, user_id, invited_email, created_at)
+    values (${id}, ${organization}, null, ${email}, ${now})
+    on conflict (lower(invited_email), organization_id) do nothing`);
 
 /** A membership of the user with that e-mail, or an invitation until there is one. */
-const add = async (tx: Tx, id: string, organization: string, email: string, now: string): Promise<void> => {
-  const user = await tx.row<[id: string]>(sql`select id from users where lower(email) = lower(${email})`);
-  const added = await tx.run(sql`
-    insert into organization_memberships (id, organization_id, user_id, invited_email, created_at)
-    values (${id}, ${organization}, ${user?.[0] ?? null}, ${user ? null : email}, ${now})
-    on conflict do nothing`);
+const invite = async (tx: Tx, id: string, organization: string, email: string, now: string): Promise<void> => {
+  const user = await tx.row<[id: string]>(
+    sql`select id from users where lower(email) = lower(cast(${email} as ctext))`,
+  );
+  const added = user
+    ? await addMembership(tx, id, organization, user[0], now)
+    : await addInvitation(tx, id, organization, email, now);
   if (added === 0)
     throw invalid({
       pointer: '/data/attributes/email',
@@ -120,11 +159,8 @@ const page = pagedDocument(MembershipResource);
 
 const reached = async ({ tx, caller, params }: Request<typeof path>) => {
   const stand = found(await standing(tx, caller, inOrganizationOfMembership(params.id)), mayReadOrganization);
-  return { stand, present: found(await load(tx, stand, params.id)) };
+  return { stand, present: found(await load(tx, stand, caller, params.id)) };
 };
-
-const isSelf = (caller: Caller, [, , user]: MembershipColumns): boolean =>
-  caller.kind === 'user' && caller.user === user;
 
 export const organizationMemberships = [
   list({
@@ -137,7 +173,7 @@ export const organizationMemberships = [
     run: async request => {
       const { tx, caller, params } = request;
       const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayReadOrganization);
-      const rows = await pageOf<MembershipColumns>(tx, membershipsIn(stand, sql`1 = 1`), request.page);
+      const rows = await pageOf<MembershipColumns>(tx, membershipsIn(stand, caller, sql`1 = 1`), request.page);
       return request.paged(rows, shownMembership);
     },
   }),
@@ -175,7 +211,7 @@ export const organizationMemberships = [
   post({
     ...common,
     path: inOrganization,
-    summary: 'Invite a user to an organization by e-mail',
+    summary: 'Invite a user to an organization, and to teams of it, by e-mail',
     audit: { resource: 'organization_user', action: 'create' },
     body: Creation,
     success: 201,
@@ -184,10 +220,17 @@ export const organizationMemberships = [
     run: async request => {
       const { tx, caller, params, now } = request;
       const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayInvite);
-      const { email } = request.body().data.attributes;
+      const { data } = request.body();
+      const { email } = data.attributes;
       const id = request.newId('ou');
-      await add(tx, id, stand.organization, email, now);
-      const answer = documentOf(found(await load(tx, stand, id)));
+      await invite(tx, id, stand.organization, email, now);
+      for (const [index, team] of (data.relationships?.teams?.data ?? []).entries()) {
+        const may = (joined: Standing, team: TeamInQuestion) =>
+          joined.organization === stand.organization && mayManageTeamMembership(joined, team);
+        await reachedTeam({ tx, caller, params: team }, may, `/data/relationships/teams/data/${index}`);
+        await addTeamMember(tx, stand.organization, team.id, id, now);
+      }
+      const answer = documentOf(found(await load(tx, stand, caller, id)));
       return { answer, change: { organization: stand.organization, id, before: null, after: answer.data } };
     },
   }),
@@ -202,8 +245,8 @@ export const organizationMemberships = [
     run: async request => {
       const { tx, caller } = request;
       const { stand, present } = await reached(request);
-      const [id, , , , , owner] = present;
-      const member = { owner: Boolean(owner), self: isSelf(caller, present) };
+      const [id, , user, , , owner] = present;
+      const member = { owner: Boolean(owner), self: isUser(caller, user ?? '') };
       found(stand, stand => mayRemoveMember(stand, member));
       const before = documentOf(present);
       request.expectUnchanged(before);

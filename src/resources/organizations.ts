@@ -1,13 +1,15 @@
 /** Organizations: each has an `owners` team with its creator in it, and a default project. */
 
 import {
+  type Caller,
+  mayCreateOrganization,
   mayCreateProject,
   mayCreateTeam,
   mayManageOrganization,
   mayReadOrganization,
   type Standing,
 } from '../core/authority.ts';
-import { found, invalid } from '../core/fault.ts';
+import { found, nameTaken } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
 import { sql } from '../store/sql.ts';
 import {
@@ -15,7 +17,6 @@ import {
   inOrganization,
   inOrganizationNamed,
   inOrganizations,
-  ownersTeam,
   standing,
   standings,
 } from '../store/standing.ts';
@@ -36,7 +37,9 @@ import {
   update,
 } from '../wire/schemas.ts';
 import { get, list, patch, post, type Request, remove } from './operation.ts';
+import { addMembership } from './organization-memberships.ts';
 import { addProject, defaultProject } from './projects.ts';
+import { addTeam, addTeamMember, newOwnersTeam } from './teams.ts';
 
 // Shape
 
@@ -104,28 +107,12 @@ const load = async (tx: Tx, id: string): Promise<Organization | undefined> => {
   return row && fromRow(row);
 };
 
-const taken = () => invalid({ pointer: '/data/attributes/name', detail: 'Name has already been taken' });
-
 const add = async (tx: Tx, { id, name, email, createdAt }: Organization): Promise<void> => {
   const added = await tx.run(sql`
     insert into organizations (id, name, email, created_at)
     values (${id}, ${name}, ${email}, ${createdAt})
     on conflict (lower(name)) do nothing`);
-  if (added === 0) throw taken();
-};
-
-const addOwner = async (tx: Tx, organization: string, user: string, membership: string, team: string, now: string) => {
-  await tx.run(sql`
-    insert into organization_memberships (id, organization_id, user_id, created_at)
-    values (${membership}, ${organization}, ${user}, ${now})`);
-  await tx.run(sql`
-    insert into teams (
-      id, organization_id, name, visibility, sso_team_id, allow_member_token_management, organization_access, created_at
-    )
-    values (${team}, ${organization}, ${ownersTeam}, 'organization', null, 1, 0, ${now})`);
-  await tx.run(sql`
-    insert into team_memberships (organization_id, team_id, membership_id, created_at)
-    values (${organization}, ${team}, ${membership}, ${now})`);
+  if (added === 0) throw nameTaken();
 };
 
 const save = async (tx: Tx, { id, name, email }: Organization): Promise<void> => {
@@ -135,9 +122,9 @@ const save = async (tx: Tx, { id, name, email }: Organization): Promise<void> =>
     where id = ${id} and not exists (
       select 1
       from organizations as other
-      where lower(other.name) = lower(${name}) and other.id <> ${id}
+      where lower(other.name) = lower(cast(${name} as ctext)) and other.id <> ${id}
     )`);
-  if (saved === 0) throw taken();
+  if (saved === 0) throw nameTaken();
 };
 
 // Operations
@@ -197,11 +184,14 @@ export const organizations = [
     failures: [404, 422],
     run: async request => {
       const { tx, caller, now } = request;
-      const creator = found(caller.kind === 'user' ? caller : undefined);
+      const { user } = found(caller, mayCreateOrganization) as Caller & { kind: 'user' };
       const { name, email } = request.body().data.attributes;
       const organization = { id: request.newId('org'), name, email, createdAt: now };
       await add(tx, organization);
-      await addOwner(tx, organization.id, creator.user, request.newId('ou'), request.newId('team'), now);
+      const [membership, team] = [request.newId('ou'), request.newId('team')];
+      await addMembership(tx, membership, organization.id, user, now);
+      await addTeam(tx, newOwnersTeam(team, name), organization.id, now);
+      await addTeamMember(tx, organization.id, team, membership, now);
       const project = { id: request.newId('prj'), name: defaultProject, description: null, createdAt: now };
       await addProject(tx, project, organization.id, true);
       const answer = documentOf(organization, found(await standing(tx, caller, inOrganization(organization.id))));

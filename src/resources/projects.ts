@@ -1,6 +1,6 @@
 /** Projects: every organization has a default one, and workspaces and team access live in them. */
 
-import { at, covers, type PermissionName, type Value } from '../core/access.ts';
+import { type Access, at, covers, type PermissionName, type Value } from '../core/access.ts';
 import {
   effective,
   mayCreateProject,
@@ -12,10 +12,10 @@ import {
   type Standing,
   seesEveryProject,
 } from '../core/authority.ts';
-import { found, invalid, refused } from '../core/fault.ts';
+import { found, nameTaken, refused } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
 import { type Sql, sql } from '../store/sql.ts';
-import { grantOf, inOrganizationNamed, onProject, standing } from '../store/standing.ts';
+import { grantOf, inOrganizationNamed, onProject, ownTeams, standing } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one, pathOf, type Resource, toOne } from '../wire/document.ts';
 import {
@@ -110,7 +110,7 @@ type Columns = [
 ];
 
 /** With the grants of these teams, so that a whole page knows what the caller may do on each project of it. */
-const selected = (teams: readonly string[]): Sql => sql`
+const selected = (teams: Sql): Sql => sql`
   select projects.id, organizations.name, projects.name as project_name, projects.description, projects.created_at,
     projects.is_default,
     (
@@ -134,7 +134,7 @@ const standingOn = (stand: Standing, [id, , , , , isDefault, grants]: Columns): 
   const byTeam = new Map(
     grants
       ?.split(',')
-      .map(grant => grant.split(' ') as [string, 'custom', string])
+      .map(grant => grant.split(' ') as [string, Access, string])
       .map(([team, access, chosen]) => [team, grantOf(access, Number(chosen), 0)]),
   );
   return {
@@ -146,11 +146,9 @@ const standingOn = (stand: Standing, [id, , , , , isDefault, grants]: Columns): 
 };
 
 const load = async (tx: Tx, id: string): Promise<Project | undefined> => {
-  const row = await tx.row<Columns>(sql`${selected([])} where projects.id = ${id}`);
+  const row = await tx.row<Columns>(sql`${selected(sql`null`)} where projects.id = ${id}`);
   return row && fromRow(row);
 };
-
-const taken = () => invalid({ pointer: '/data/attributes/name', detail: 'Name has already been taken' });
 
 export const defaultProject = 'Default Project';
 
@@ -164,7 +162,7 @@ export const addProject = async (
     insert into projects (id, organization_id, name, description, is_default, created_at)
     values (${id}, ${organizationId}, ${name}, ${description}, ${isDefault ? 1 : 0}, ${createdAt})
     on conflict (organization_id, lower(name)) do nothing`);
-  if (added === 0) throw taken();
+  if (added === 0) throw nameTaken();
 };
 
 const save = async (tx: Tx, { id, name, description }: Project, organizationId: string): Promise<void> => {
@@ -174,9 +172,9 @@ const save = async (tx: Tx, { id, name, description }: Project, organizationId: 
     where id = ${id} and not exists (
       select 1
       from projects as other
-      where other.organization_id = ${organizationId} and lower(other.name) = lower(${name}) and other.id <> ${id}
+      where other.organization_id = ${organizationId} and lower(other.name) = lower(cast(${name} as ctext)) and other.id <> ${id}
     )`);
-  if (saved === 0) throw taken();
+  if (saved === 0) throw nameTaken();
 };
 
 // Operations
@@ -202,7 +200,7 @@ export const projects = [
     run: async request => {
       const { tx, caller, params, page } = request;
       const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayReadOrganization);
-      const teams = stand.teams.map(team => team.id);
+      const teams = ownTeams(caller);
       const granted = sql`projects.id in (select project_id from team_projects where team_id in (${teams}))`;
       const rows = await pageOf<Columns>(
         tx,

@@ -1,6 +1,6 @@
 /** Who is in a team, by username and by organization membership. */
 
-import { mayManageTeamMembership } from '../core/authority.ts';
+import { mayManageTeamMembership, maySeeTeam } from '../core/authority.ts';
 import { invalid } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
 import { type Sql, sql } from '../store/sql.ts';
@@ -14,36 +14,30 @@ import {
   shownMembership,
 } from './organization-memberships.ts';
 import { expectAnOwner } from './owners.ts';
-import { reachedTeam } from './teams.ts';
+import { addTeamMember, reachedTeam } from './teams.ts';
 
 // Storage
 
-/** The memberships of the team's organization that the ids name: usernames or user ids, or membership ids. */
+/** The memberships that an id names: a username or a user's id, or a membership's id. */
 const matching = {
-  users: (id: string): Sql => sql`
-    (lower(users.username) = lower(${id}) or users.id = ${id})`,
-  'organization-memberships': (id: string): Sql => sql`organization_memberships.id = ${id}`,
+  users: (id: string): Sql =>
+    sql`user_id in (select id from users where lower(username) = lower(cast(${id} as ctext)) or id = ${id})`,
+  'organization-memberships': (id: string): Sql => sql`id = ${id}`,
 };
 
 type Kind = keyof typeof matching;
 
 const membershipNamed = async (tx: Tx, organization: string, kind: Kind, id: string): Promise<string | undefined> => {
   const row = await tx.row<[id: string]>(sql`
-    select organization_memberships.id
+    select id
     from organization_memberships
-    left join users on users.id = organization_memberships.user_id
-    where organization_memberships.organization_id = ${organization} and ${matching[kind](id)}`);
+    where organization_id = ${organization} and ${matching[kind](id)}`);
   return row?.[0];
 };
 
-const add = (tx: Tx, organization: string, team: string, membership: string, now: string) =>
-  tx.run(sql`
-    insert into team_memberships (organization_id, team_id, membership_id, created_at)
-    values (${organization}, ${team}, ${membership}, ${now})
-    on conflict (team_id, membership_id) do nothing`);
-
-const drop = (tx: Tx, team: string, membership: string) =>
-  tx.run(sql`delete from team_memberships where team_id = ${team} and membership_id = ${membership}`);
+/** Whether it was in the team. */
+const removeTeamMember = async (tx: Tx, team: string, membership: string) =>
+  (await tx.run(sql`delete from team_memberships where team_id = ${team} and membership_id = ${membership}`)) === 1;
 
 // Operations
 
@@ -52,18 +46,24 @@ type MembershipRequest = Request<`/api/v2/teams/:id/relationships/${Kind}`, Body
 
 const common = { family: 'team-memberships', since: 'before the dated list', success: 204 } as const;
 
-const changeOf = (
-  organization: string,
-  team: string,
-  kind: Kind,
-  before: readonly string[],
-  after: readonly string[],
-) => ({
-  answer: undefined,
-  change: { organization, id: team, before: { [kind]: before }, after: { [kind]: after } },
-});
+/** Each id that the body names, with its membership in the team's organization, if there is one. */
+const named = async (request: MembershipRequest, organization: string, kind: Kind) => {
+  const ids = request.body().data.map(({ id }) => id);
+  const memberships = [];
+  for (const id of ids) memberships.push({ id, membership: await membershipNamed(request.tx, organization, kind, id) });
+  return memberships;
+};
 
-const named = (request: MembershipRequest): string[] => request.body().data.map(({ id }) => id);
+/** The members that came or went, and nobody who was named in vain. */
+const changeOf = (organization: string, team: string, before: readonly string[], after: readonly string[]) => ({
+  answer: undefined,
+  change: {
+    organization,
+    id: team,
+    before: { 'organization-memberships': before },
+    after: { 'organization-memberships': after },
+  },
+});
 
 const adding = (kind: Kind) =>
   post({
@@ -75,16 +75,18 @@ const adding = (kind: Kind) =>
     failures: [404, 422],
     run: async request => {
       const { stand, team } = await reachedTeam(request, mayManageTeamMembership);
-      const ids = named(request);
-      const memberships = [];
-      for (const [index, id] of ids.entries()) {
-        const membership = await membershipNamed(request.tx, stand.organization, kind, id);
-        if (membership === undefined)
-          throw invalid({ pointer: `/data/${index}/id`, detail: `${id} is not a member of the organization` });
-        memberships.push(membership);
-      }
-      for (const membership of memberships) await add(request.tx, stand.organization, team.id, membership, request.now);
-      return changeOf(stand.organization, team.id, kind, [], ids);
+      const members = await named(request, stand.organization, kind);
+      const flaws = members.flatMap(({ id, membership }, index) =>
+        membership === undefined
+          ? [{ pointer: `/data/${index}/id`, detail: `${id} is not a member of the organization` }]
+          : [],
+      );
+      if (flaws.length > 0) throw invalid(...flaws);
+      const added = [];
+      for (const { membership = '' } of members)
+        if (await addTeamMember(request.tx, stand.organization, team.id, membership, request.now))
+          added.push(membership);
+      return changeOf(stand.organization, team.id, [], added);
     },
   });
 
@@ -98,13 +100,11 @@ const removing = (kind: Kind) =>
     failures: [403, 404, 422],
     run: async request => {
       const { stand, team } = await reachedTeam(request, mayManageTeamMembership);
-      const ids = named(request);
-      for (const id of ids) {
-        const membership = await membershipNamed(request.tx, stand.organization, kind, id);
-        if (membership !== undefined) await drop(request.tx, team.id, membership);
-      }
+      const removed = [];
+      for (const { membership = '' } of await named(request, stand.organization, kind))
+        if (await removeTeamMember(request.tx, team.id, membership)) removed.push(membership);
       if (team.owners) await expectAnOwner(request.tx, stand.organization);
-      return changeOf(stand.organization, team.id, kind, ids, []);
+      return changeOf(stand.organization, team.id, removed, []);
     },
   });
 
@@ -116,11 +116,14 @@ const listing = list({
   answer: pagedDocument(MembershipResource),
   failures: [404],
   run: async request => {
-    const { tx } = request;
-    const { stand, team } = await reachedTeam(request, () => true);
+    const { stand, team } = await reachedTeam(request, maySeeTeam);
     const inTeam = sql`
       organization_memberships.id in (select membership_id from team_memberships where team_id = ${team.id})`;
-    const rows = await pageOf<MembershipColumns>(tx, membershipsIn(stand, inTeam), request.page);
+    const rows = await pageOf<MembershipColumns>(
+      request.tx,
+      membershipsIn(stand, request.caller, inTeam),
+      request.page,
+    );
     return request.paged(rows, shownMembership);
   },
 });

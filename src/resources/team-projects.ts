@@ -25,7 +25,7 @@ import { found, invalid } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
 import { teamOnView, within } from '../store/sight.ts';
 import { sql } from '../store/sql.ts';
-import { everywhere, grantOf, onProject, standing, standings } from '../store/standing.ts';
+import { columnsOf, everywhere, grantOf, onProject, standing, standings } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one, pathOf, type Resource, toOne } from '../wire/document.ts';
 import {
@@ -137,12 +137,9 @@ const load = async (tx: Tx, id: string): Promise<TeamProject | undefined> => {
   return row && fromRow(row);
 };
 
-const stored = (grant: Grant) =>
-  grant.access === 'custom' ? ([grant.chosen, grant.beyond] as const) : ([null, null] as const);
-
 /** One grant for one team on one project: the unique key decides, also between two that come at once. */
 const add = async (tx: Tx, { id, project, team, grant }: TeamProject, organization: string, now: string) => {
-  const [chosen, beyond] = stored(grant);
+  const { chosen, beyond } = columnsOf(grant);
   const added = await tx.run(sql`
     insert into team_projects (id, organization_id, project_id, team_id, access, chosen, beyond, created_at)
     values (${id}, ${organization}, ${project}, ${team.id}, ${grant.access}, ${chosen}, ${beyond}, ${now})
@@ -160,7 +157,7 @@ const add = async (tx: Tx, { id, project, team, grant }: TeamProject, organizati
 };
 
 const save = (tx: Tx, id: string, grant: Grant) => {
-  const [chosen, beyond] = stored(grant);
+  const { chosen, beyond } = columnsOf(grant);
   return tx.run(sql`
     update team_projects
     set access = ${grant.access}, chosen = ${chosen}, beyond = ${beyond}
@@ -220,7 +217,7 @@ const listing = list({
       tx,
       sql`${selected}
         where team_projects.project_id = ${project}
-          and ${within(visibleTeamAccess(stand))}
+          and ${within(visibleTeamAccess(stand), caller)}
           and ${team === undefined ? sql`1 = 1` : sql`teams.id = ${team}`}`,
       page,
     );
@@ -252,13 +249,12 @@ const create = post({
   failures: [404, 422],
   run: async request => {
     const { tx, caller, now } = request;
-    const named = request.named('project');
+    const project = request.named('project');
     // Whoever manages no project at all learns nothing of a body that names none.
-    const stands = await standings(tx, caller, named === undefined ? everywhere(caller) : onProject(named));
+    const stands = await standings(tx, caller, project === undefined ? everywhere(caller) : onProject(project));
     const stand = found(stands.find(mayManageTeamAccess), undefined, pointerTo('project'));
-    // A body that does not name both is refused here, with all its flaws.
-    const project = named ?? request.body().data.relationships.project.data.id;
-    const teamId = request.named('team') ?? request.body().data.relationships.team.data.id;
+    const teamId = request.named('team');
+    if (project === undefined || teamId === undefined) throw request.flaws();
     const team = found(
       await teamOnView(tx, teamId),
       team => team.organization === stand.organization && maySeeTeam(stand, team),

@@ -2,24 +2,26 @@
 
 import {
   bitOf,
+  type Caller,
   mayCreateTeam,
   mayManageOrganizationAccess,
   mayManageTeam,
   mayManageTeamMembership,
-  mayManageTeamTokens,
+  mayManageTokens,
   mayReadOrganization,
   maySeeTeam,
   type OrganizationAccess,
   organizationPermissions,
+  reachOfTokens,
   refusedOrganizationAccess,
   type Standing,
   visibleTeams,
 } from '../core/authority.ts';
-import { found, invalid, refused } from '../core/fault.ts';
+import { found, invalid, nameTaken, refused } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
 import { within } from '../store/sight.ts';
 import { sql } from '../store/sql.ts';
-import { type Caller, inOrganizationNamed, ownersTeam, standing, standingAtTeam } from '../store/standing.ts';
+import { inOrganizationNamed, ownersTeam, standing, standingAtTeam } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one, pathOf, type Resource, toMany, toOne } from '../wire/document.ts';
 import {
@@ -46,8 +48,8 @@ import { get, list, patch, post, type Request, remove } from './operation.ts';
 // Shape
 
 const name = ruled(
-  '^(?=.{1,90}$)[^\\s\\p{Cc}]([^\\p{Cc}]*[^\\s\\p{Cc}])?$',
-  'Name may have 1 to 90 characters, without control characters and with no space at either end',
+  '^(?=.{1,90}$)[^\\s\\p{C}]([^\\p{C}]*[^\\s\\p{C}])?$',
+  'Name may have 1 to 90 characters, without control or invisible characters and with no space at either end',
 );
 const visibility = oneOf('secret', 'organization');
 
@@ -106,7 +108,7 @@ export type Team = {
 
 const may = (standing: Standing, team: Team, caller: Caller) => {
   const manages = mayManageTeam(standing, team);
-  const managesTokens = mayManageTeamTokens(standing, team, caller.kind === 'user');
+  const managesTokens = mayManageTokens(reachOfTokens(standing, caller), team);
   return {
     'can-update-membership': mayManageTeamMembership(standing, team),
     'can-destroy': manages && !team.owners,
@@ -195,9 +197,26 @@ const load = async (tx: Tx, id: string): Promise<Team | undefined> => {
   return row && fromRow(row);
 };
 
-const taken = () => invalid({ pointer: '/data/attributes/name', detail: 'Name has already been taken' });
+const newTeam = (id: string, organization: string, name: string): Team => ({
+  id,
+  organization,
+  name,
+  visibility: 'secret',
+  ssoTeamId: null,
+  memberTokens: true,
+  organizationAccess: 0,
+  owners: false,
+  users: [],
+  memberships: [],
+});
 
-const add = async (tx: Tx, team: Team, organizationId: string, now: string): Promise<void> => {
+export const newOwnersTeam = (id: string, organization: string): Team => ({
+  ...newTeam(id, organization, ownersTeam),
+  visibility: 'organization',
+  owners: true,
+});
+
+export const addTeam = async (tx: Tx, team: Team, organizationId: string, now: string): Promise<void> => {
   const added = await tx.run(sql`
     insert into teams (
       id, organization_id, name, visibility, sso_team_id, allow_member_token_management, organization_access, created_at
@@ -207,8 +226,15 @@ const add = async (tx: Tx, team: Team, organizationId: string, now: string): Pro
       ${team.organizationAccess}, ${now}
     )
     on conflict (organization_id, lower(name)) do nothing`);
-  if (added === 0) throw taken();
+  if (added === 0) throw nameTaken();
 };
+
+/** Whether it was not in the team before. */
+export const addTeamMember = async (tx: Tx, organization: string, team: string, membership: string, now: string) =>
+  (await tx.run(sql`
+    insert into team_memberships (organization_id, team_id, membership_id, created_at)
+    values (${organization}, ${team}, ${membership}, ${now})
+    on conflict (team_id, membership_id) do nothing`)) === 1;
 
 const save = async (tx: Tx, team: Team, organizationId: string): Promise<void> => {
   const saved = await tx.run(sql`
@@ -219,10 +245,10 @@ const save = async (tx: Tx, team: Team, organizationId: string): Promise<void> =
       select 1
       from teams as other
       where other.organization_id = ${organizationId}
-        and lower(other.name) = lower(${team.name})
+        and lower(other.name) = lower(cast(${team.name} as ctext))
         and other.id <> ${team.id}
     )`);
-  if (saved === 0) throw taken();
+  if (saved === 0) throw nameTaken();
 };
 
 // Operations
@@ -236,32 +262,29 @@ type Attributes = {
 };
 
 /** The team with what a request says of it; what it does not say stays. */
-const told = (team: Team, attributes: Attributes, stand: Standing): Team => {
+const decided = (team: Team, attributes: Attributes, stand: Standing): Team => {
   const sent = attributes['organization-access'] ?? {};
   const organizationAccess = organizationPermissions.reduce((access, permission) => {
     if (sent[permission] === undefined) return access;
     return sent[permission] ? access | bitOf(permission) : access & ~bitOf(permission);
   }, team.organizationAccess);
-  const beyondReach = refusedOrganizationAccess(stand, team, organizationAccess, team.organizationAccess);
-  if (beyondReach.length > 0)
-    throw invalid(
-      ...beyondReach.map(permission => ({
-        pointer: `/data/attributes/organization-access/${permission}`,
-        detail: `${permission} is not yours to change: nobody gives more than they hold`,
-      })),
-    );
   const visibility = attributes.visibility ?? team.visibility;
+  const name = attributes.name ?? team.name;
+  const beyondReach = refusedOrganizationAccess(stand, team, organizationAccess, team.organizationAccess);
+  const flaws = beyondReach.map(permission => ({
+    pointer: `/data/attributes/organization-access/${permission}`,
+    detail: `${permission} is not yours to change: nobody gives more than they hold`,
+  }));
+  const flawed = (key: string, detail: string) => flaws.push({ pointer: `/data/attributes/${key}`, detail });
+  if (team.owners && name !== team.name) flawed('name', 'The owners team cannot be renamed');
+  if (team.owners && visibility !== team.visibility) flawed('visibility', 'The owners team is visible to all members');
   if (!maySeeTeam(stand, { id: team.id, visibility }))
-    throw invalid({
-      pointer: '/data/attributes/visibility',
-      detail: 'A secret team would be hidden from you: visibility must be organization',
-    });
-  if (team.owners && visibility !== team.visibility)
-    throw invalid({ pointer: '/data/attributes/visibility', detail: 'The owners team is visible to all members' });
+    flawed('visibility', 'A secret team would be hidden from you: visibility must be organization');
+  if (flaws.length > 0) throw invalid(...flaws);
   const ssoTeamId = attributes['sso-team-id'];
   return {
     ...team,
-    name: attributes.name ?? team.name,
+    name,
     visibility,
     // An empty one clears it.
     ssoTeamId: ssoTeamId === undefined ? team.ssoTeamId : ssoTeamId || null,
@@ -281,8 +304,13 @@ type TeamFound = NonNullable<Awaited<ReturnType<typeof standingAtTeam>>>;
 export const reachedTeam = async (
   { tx, caller, params }: Pick<Request<typeof path>, 'tx' | 'caller' | 'params'>,
   may: (standing: Standing, team: TeamFound['team']) => boolean,
+  pointer?: string,
 ): Promise<TeamFound> =>
-  found(await standingAtTeam(tx, caller, params.id), ({ stand, team }) => maySeeTeam(stand, team) && may(stand, team));
+  found(
+    await standingAtTeam(tx, caller, params.id),
+    ({ stand, team }) => maySeeTeam(stand, team) && may(stand, team),
+    pointer,
+  );
 
 const reached = async (request: Request<typeof path>, may: Parameters<typeof reachedTeam>[1]) => {
   const { stand } = await reachedTeam(request, may);
@@ -302,7 +330,7 @@ export const teams = [
       const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayReadOrganization);
       const rows = await pageOf<Columns>(
         tx,
-        sql`${selected} where teams.organization_id = ${stand.organization} and ${within(visibleTeams(stand))}`,
+        sql`${selected} where teams.organization_id = ${stand.organization} and ${within(visibleTeams(stand), caller)}`,
         page,
       );
       return request.paged(rows, row => shown(fromRow(row), stand, caller));
@@ -335,19 +363,8 @@ export const teams = [
       const { tx, caller, params, now } = request;
       const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayCreateTeam);
       const { attributes } = request.body().data;
-      const blank: Team = {
-        id: request.newId('team'),
-        organization: params.organization,
-        name: attributes.name,
-        visibility: 'secret',
-        ssoTeamId: null,
-        memberTokens: true,
-        organizationAccess: 0,
-        owners: false,
-        users: [],
-        memberships: [],
-      };
-      await add(tx, told(blank, attributes, stand), stand.organization, now);
+      const blank = newTeam(request.newId('team'), params.organization, attributes.name);
+      await addTeam(tx, decided(blank, attributes, stand), stand.organization, now);
       const answer = documentOf(found(await load(tx, blank.id)), stand, caller);
       return { answer, change: { organization: stand.organization, id: blank.id, before: null, after: answer.data } };
     },
@@ -366,9 +383,7 @@ export const teams = [
       const { stand, present } = await reached(request, mayManageTeam);
       const before = documentOf(present, stand, request.caller);
       request.expectUnchanged(before);
-      const next = told(present, request.body().data.attributes ?? {}, stand);
-      if (present.owners && next.name !== ownersTeam)
-        throw invalid({ pointer: '/data/attributes/name', detail: 'The owners team cannot be renamed' });
+      const next = decided(present, request.body().data.attributes ?? {}, stand);
       await save(request.tx, next, stand.organization);
       // The change may have touched the caller's own standing.
       const { stand: after } = found(await standingAtTeam(request.tx, request.caller, present.id));

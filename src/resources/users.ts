@@ -1,14 +1,16 @@
 /** Users: added by a site admin; anyone sees themselves and those they share an organization with. */
 
-import { Fault, found, invalid, refused } from '../core/fault.ts';
+import { type Caller, isSiteAdmin } from '../core/authority.ts';
+import { found, invalid, refused } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
 import { type Sql, sql } from '../store/sql.ts';
-import { type Caller, ownersTeam } from '../store/standing.ts';
+import { ownersTeam } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one, pathOf, type Resource } from '../wire/document.ts';
 import {
   creation,
   emailAddress,
+  exactly,
   flag,
   oneDocument,
   optional,
@@ -25,8 +27,8 @@ import { expectAnOwner } from './owners.ts';
 // Shape
 
 const username = ruled(
-  '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$',
-  'Username may only contain letters, digits, dots, hyphens and underscores, with 1 to 64 characters',
+  '^(?!user-)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$',
+  'Username may only contain letters, digits, dots, hyphens and underscores, with 1 to 64 characters, and not begin with user-',
 );
 
 const Creation = creation('users', { username, email: emailAddress, 'is-admin': optional(flag) });
@@ -37,12 +39,12 @@ const Update = update('users', {
 });
 
 /** Whether somebody is a site admin is shown to site admins and to themselves. */
-const UserResource = resource('users', {
-  username: text,
-  email: orNull(text),
-  'is-service-account': flag,
-  'is-admin': optional(flag),
-});
+const UserResource = resource(
+  'users',
+  { username: text, email: orNull(text), 'is-service-account': flag, 'is-admin': optional(flag) },
+  {},
+  optional(exactly({ self: text })),
+);
 
 type User = {
   readonly id: string;
@@ -60,16 +62,12 @@ const shown = ({ id, username, email }: User, more: Readonly<Record<string, unkn
 
 const shownWhole = (user: User): Resource => shown(user, { 'is-admin': user.admin });
 
-/** A team or an organization appears as a service account under its own token. */
-const shownService = (id: string): Resource => {
-  const user = `user-${id.split('-')[1]}`;
-  return {
-    id: user,
-    type: 'users',
-    attributes: { username: `api-${id}`, email: null, 'is-service-account': true, 'is-admin': false },
-    links: { self: pathOf('users', user) },
-  };
-};
+/** A team or an organization appears as a service account under its own token, and nowhere else. */
+const shownService = (id: string): Resource => ({
+  id: `user-${id.split('-')[1]}`,
+  type: 'users',
+  attributes: { username: `api-${id}`, email: null, 'is-service-account': true, 'is-admin': false },
+});
 
 const documentOf = (user: User): Document => one(shownWhole(user));
 
@@ -85,7 +83,7 @@ const fromRow = ([id, username, email, isAdmin]: Columns): User => ({ id, userna
 
 /** The users that share an organization with the caller, and the caller itself; all of them for a site admin. */
 export const visibleTo = (caller: Caller): Sql => {
-  if (caller.kind === 'user' && caller.admin) return sql`1 = 1`;
+  if (isSiteAdmin(caller)) return sql`1 = 1`;
   const organizations =
     caller.kind === 'user'
       ? sql`select organization_id from organization_memberships where user_id = ${caller.user}`
@@ -102,10 +100,10 @@ const load = async (tx: Tx, id: string, visible = sql`1 = 1`): Promise<User | un
 
 const expectFree = async (tx: Tx, { id, username, email }: User): Promise<void> => {
   const others = await tx.rows<[username: number, email: number]>(sql`
-    select case when lower(username) = lower(${username}) then 1 else 0 end,
-      case when lower(email) = lower(${email}) then 1 else 0 end
+    select case when lower(username) = lower(cast(${username} as ctext)) then 1 else 0 end,
+      case when lower(email) = lower(cast(${email} as ctext)) then 1 else 0 end
     from users
-    where (lower(username) = lower(${username}) or lower(email) = lower(${email})) and id <> ${id}`);
+    where (lower(username) = lower(cast(${username} as ctext)) or lower(email) = lower(cast(${email} as ctext))) and id <> ${id}`);
   const flaws = (['username', 'email'] as const)
     .filter((_, column) => others.some(other => other[column] === 1))
     .map(name => ({
@@ -115,35 +113,49 @@ const expectFree = async (tx: Tx, { id, username, email }: User): Promise<void> 
   if (flaws.length > 0) throw invalid(...flaws);
 };
 
-/** Invitations under a user's e-mail become its memberships, unless it is a member there already. */
-const acceptInvitations = async (tx: Tx, { id, email }: User): Promise<void> => {
+/** Invitations under a user's e-mail become its memberships; where it is a member already, their teams become its teams. */
+const acceptInvitations = async (tx: Tx, { id, email }: User): Promise<string[]> => {
+  const invited = await tx.rows<[id: string]>(sql`
+    select id
+    from organization_memberships
+    where lower(invited_email) = lower(cast(${email} as ctext))`);
+  await tx.run(sql`
+    insert into team_memberships (organization_id, team_id, membership_id, created_at)
+    select team_memberships.organization_id, team_memberships.team_id, own.id, team_memberships.created_at
+    from organization_memberships as invited
+    join organization_memberships as own on own.organization_id = invited.organization_id and own.user_id = ${id}
+    join team_memberships on team_memberships.membership_id = invited.id
+    where lower(invited.invited_email) = lower(cast(${email} as ctext))
+    on conflict (team_id, membership_id) do nothing`);
   await tx.run(sql`
     delete from organization_memberships
-    where lower(invited_email) = lower(${email})
+    where lower(invited_email) = lower(cast(${email} as ctext))
       and organization_id in (select organization_id from organization_memberships where user_id = ${id})`);
   await tx.run(sql`
     update organization_memberships
     set user_id = ${id}, invited_email = null
-    where lower(invited_email) = lower(${email})`);
+    where lower(invited_email) = lower(cast(${email} as ctext))`);
+  return invited.map(([membership]) => membership);
 };
 
-export const addUser = async (tx: Tx, user: User, now: string): Promise<void> => {
+/** Gives back the invitations that the user accepted by coming to be. */
+export const addUser = async (tx: Tx, user: User, now: string): Promise<string[]> => {
   const { id, username, email, admin } = user;
   await expectFree(tx, user);
   await tx.run(sql`
     insert into users (id, username, email, is_admin, created_at)
     values (${id}, ${username}, ${email}, ${admin ? 1 : 0}, ${now})`);
-  await acceptInvitations(tx, user);
+  return acceptInvitations(tx, user);
 };
 
-const save = async (tx: Tx, user: User): Promise<void> => {
+const save = async (tx: Tx, user: User): Promise<string[]> => {
   const { id, username, email, admin } = user;
   await expectFree(tx, user);
   await tx.run(sql`
     update users
     set username = ${username}, email = ${email}, is_admin = ${admin ? 1 : 0}
     where id = ${id}`);
-  await acceptInvitations(tx, user);
+  return acceptInvitations(tx, user);
 };
 
 const expectAnAdmin = async (tx: Tx): Promise<void> => {
@@ -169,7 +181,7 @@ const common = { family: 'users', since: 'before the dated list' } as const;
 const answer = oneDocument(UserResource);
 
 const expectSiteAdmin = (caller: Caller): void => {
-  if (caller.kind !== 'user' || !caller.admin) throw new Fault({ kind: 'not found' });
+  found(caller, isSiteAdmin);
 };
 
 const reached = async ({ tx, caller, params }: Request<`${typeof path}/:id`>): Promise<User> => {
@@ -238,9 +250,9 @@ export const users = [
       expectSiteAdmin(request.caller);
       const { username, email, 'is-admin': admin = false } = request.body().data.attributes;
       const user = { id: request.newId('user'), username, email, admin };
-      await addUser(request.tx, user, request.now);
+      const accepted = await addUser(request.tx, user, request.now);
       const answer = documentOf(user);
-      return { answer, change: { organization: null, id: user.id, before: null, after: answer.data } };
+      return { answer, change: { organization: null, id: user.id, before: null, after: { ...answer.data, accepted } } };
     },
   }),
 
@@ -260,10 +272,11 @@ export const users = [
       const attributes = request.body().data.attributes ?? {};
       const { username = present.username, email = present.email, 'is-admin': admin = present.admin } = attributes;
       const next = { ...present, username, email, admin };
-      await save(request.tx, next);
+      const accepted = await save(request.tx, next);
       await expectAnAdmin(request.tx);
       const answer = documentOf(next);
-      return { answer, change: { organization: null, id: next.id, before: before.data, after: answer.data } };
+      const after = { ...answer.data, accepted };
+      return { answer, change: { organization: null, id: next.id, before: before.data, after } };
     },
   }),
 

@@ -19,12 +19,18 @@ export const sendText = (reply: FastifyReply, status: number, type: string, text
 
 const asItIs = (text: unknown): string => text as string;
 
-export const sendDocument = (reply: FastifyReply, status: number, document: Document): FastifyReply => {
+export const sendDocument = (
+  reply: FastifyReply,
+  status: number,
+  document: Document,
+  tagged = document,
+): FastifyReply => {
   const text = JSON.stringify(document);
-  return sendText(reply.header('etag', etag(text)), status, mediaType, text);
+  const tag = etag(tagged === document ? text : JSON.stringify(tagged));
+  return sendText(reply.header('etag', tag), status, mediaType, text);
 };
 
-export const sendErrors = (reply: FastifyReply, { status, errors, headers = {} }: ErrorAnswer): FastifyReply =>
+const sendErrors = (reply: FastifyReply, { status, errors, headers = {} }: ErrorAnswer): FastifyReply =>
   sendText(reply.headers(headers), status, mediaType, JSON.stringify({ errors }));
 
 /** What the framework itself refuses, by its error code. */

@@ -11,6 +11,7 @@ import { addAuditEvent } from '../store/audit.ts';
 import { newId } from '../store/id.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { decoded, expectMediaType, isCleanText, parsed } from '../wire/body.ts';
+import { largestBody, largestHead } from '../wire/limits.ts';
 import type { Query } from '../wire/paging.ts';
 import { everyAnswer, fail, sendDocument, sendText } from './answers.ts';
 import { authenticate } from './authentication.ts';
@@ -26,7 +27,7 @@ export type AppOptions = {
   readonly onRoute?: (method: string, path: string) => void;
 };
 
-const largestBody = 64 * 1024;
+const longestDrain = 8_000;
 
 export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOptions): FastifyInstance => {
   const app: FastifyInstance = fastify({
@@ -41,7 +42,7 @@ export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOpt
     genReqId: requestId,
     clientErrorHandler,
     // A missing Host header is ours to refuse, in our own words.
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, maxHeaderSize: largestHead },
     frameworkErrors: (error, request, reply) => fail(error, request, reply.headers(everyAnswer(request.id))),
     // Longer than any address that the HTTP parser lets pass: an id is opaque.
     routerOptions: { maxParamLength: 64 * 1024 },
@@ -54,6 +55,8 @@ export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOpt
     closing = true;
     // A connection that was busy when the closing began becomes idle later, and would be kept for minutes.
     setInterval(() => app.server.closeIdleConnections(), 50).unref();
+    // And one that never finishes its request would be kept for ever.
+    setTimeout(() => app.server.closeAllConnections(), longestDrain).unref();
   });
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(everyAnswer(request.id));
@@ -92,10 +95,11 @@ export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOpt
   };
 
   const serveWrite = (operation: Write) => async (request: FastifyRequest, reply: FastifyReply) => {
-    const answer = await store.write(async tx => {
+    const { answer, tagged } = await store.write(async tx => {
       // Once more: what is committed is authorised by the state it is committed against.
       const caller = await callerOf(tx, request);
-      const { answer, change } = await operation.run(new Request(tx, incoming(request, caller), operation, services));
+      const changed = await operation.run(new Request(tx, incoming(request, caller), operation, services));
+      const { change } = changed;
       await addAuditEvent(tx, {
         id: newId(services.random, 'ae'),
         organization: change.organization,
@@ -108,9 +112,9 @@ export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOpt
         before: change.before,
         after: change.after,
       });
-      return answer;
+      return changed;
     });
-    return answer ? sendDocument(reply, operation.success, answer) : reply.code(operation.success).send();
+    return answer ? sendDocument(reply, operation.success, answer, tagged) : reply.code(operation.success).send();
   };
 
   const serveOpen = (operation: OpenOperation) => async (_: FastifyRequest, reply: FastifyReply) => {

@@ -1,8 +1,8 @@
 /** From a header to a caller. Whatever is wrong with a token, the answer is one and the same. */
 
+import type { Caller } from '../core/authority.ts';
 import { Fault } from '../core/fault.ts';
 import { sql } from '../store/sql.ts';
-import type { Caller } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { isSameHash, kept } from '../store/token.ts';
 

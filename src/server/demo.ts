@@ -42,7 +42,7 @@ const cast = [
   { user: 'otto', outsider: true, shows: 'not in the organization: 404 for everything in it' },
 ] as const;
 
-export type DemoRow = { readonly who: string; readonly shows: string; readonly token: string };
+type DemoRow = { readonly who: string; readonly shows: string; readonly token: string };
 
 /** Needs an empty database and its site admin's token. */
 export const fillDemo = async (app: FastifyInstance, adminToken: string) => {

@@ -5,8 +5,8 @@ import { addUser } from '../resources/users.ts';
 import { addAuditEvent } from '../store/audit.ts';
 import { base62, newId, type Random, randomText } from '../store/id.ts';
 import { sql } from '../store/sql.ts';
-import type { Store } from '../store/store.ts';
-import { newToken } from '../store/token.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { kept, newToken } from '../store/token.ts';
 
 /** Made once and kept with the data, so that a backup holds all that its tokens need. */
 export const tokenKey = (store: Store, random: Random): Promise<string> =>
@@ -23,34 +23,72 @@ export const tokenKey = (store: Store, random: Random): Promise<string> =>
 export const isEmpty = async (store: Store): Promise<boolean> =>
   (await store.read(tx => tx.row(sql`select id from users limit 1`))) === undefined;
 
+type Making = { readonly key: string; readonly random: Random; readonly now: () => Date };
+
 /** Adds the site admin and gives back its token; undefined where there are users already. */
-export const addSiteAdmin = async (
-  store: Store,
-  { key, random, now, token }: { key: string; random: Random; now: () => Date; token: string | undefined },
-): Promise<string | undefined> => {
-  const secret = token ?? newToken(random);
+export const addSiteAdmin = async (store: Store, making: Making, token?: string): Promise<string | undefined> => {
+  const { random, now } = making;
   return store.write(async tx => {
     if (await tx.row(sql`select id from users limit 1`)) return undefined;
-    const createdAt = now().toISOString();
     const user = { id: newId(random, 'user'), username: 'admin', email: 'admin@localhost', admin: true };
-    await addUser(tx, user, createdAt);
-    const owner = { type: 'users', id: user.id } as const;
-    const id = newId(random, 'at');
-    // It does not expire: there is nobody else to renew it.
-    const made = { id, owner, slot: null, description: 'first start', createdBy: owner, createdAt, expiredAt: null };
-    await addToken(tx, made, secret, key);
-    await addAuditEvent(tx, {
-      id: newId(random, 'ae'),
-      organization: null,
-      action: 'create',
-      resource: { type: 'user', id: user.id },
-      actor: owner,
-      token: id,
-      request: 'first-start',
-      createdAt,
-      before: null,
-      after: { username: user.username, 'is-admin': true },
-    });
-    return secret;
+    await addUser(tx, user, now().toISOString());
+    const after = { username: user.username, 'is-admin': true };
+    return addAdminToken(tx, making, user.id, { type: 'user', id: user.id, after }, token ?? newToken(random));
   });
+};
+
+/** Another token for the first site admin, for whoever has lost the last one and holds the data. */
+export const renewAdminToken = (store: Store, making: Making) =>
+  store.write(async tx => {
+    const row = await tx.row<[id: string, username: string]>(sql`
+      select id, username
+      from users
+      where is_admin = 1
+      order by created_at, id
+      limit 1`);
+    if (!row) throw new Error('there is no site admin');
+    const [id, username] = row;
+    const subject = { type: 'authentication_token', id, after: { username } };
+    return { username, token: await addAdminToken(tx, making, id, subject, newToken(making.random)) };
+  });
+
+const addAdminToken = async (
+  tx: Tx,
+  { key, random, now }: Making,
+  user: string,
+  subject: { readonly type: string; readonly id: string; readonly after: unknown },
+  secret: string,
+): Promise<string> => {
+  const owner = { type: 'users', id: user } as const;
+  const id = newId(random, 'at');
+  const createdAt = now().toISOString();
+  // It does not expire: there may be nobody else to renew it.
+  const made = {
+    id,
+    owner,
+    slot: null,
+    description: 'made at the start',
+    createdBy: owner,
+    createdAt,
+    expiredAt: null,
+  };
+  await addToken(tx, made, secret, key);
+  await addAuditEvent(tx, {
+    id: newId(random, 'ae'),
+    organization: null,
+    action: 'create',
+    resource: { type: subject.type, id: subject.id },
+    actor: owner,
+    token: id,
+    request: 'start',
+    createdAt,
+    before: null,
+    after: subject.after,
+  });
+  return secret;
+};
+
+export const isKnownToken = async (store: Store, key: string, token: string): Promise<boolean> => {
+  const hash = kept(key, token)?.hash ?? '';
+  return (await store.read(tx => tx.row(sql`select id from authentication_tokens where hash = ${hash}`))) !== undefined;
 };

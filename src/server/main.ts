@@ -10,7 +10,7 @@ import { isWellMade } from '../store/token.ts';
 import { mediaType } from '../wire/document.ts';
 import { buildApp } from './app.ts';
 import { fillDemo } from './demo.ts';
-import { addSiteAdmin, isEmpty, tokenKey } from './first-start.ts';
+import { addSiteAdmin, isEmpty, isKnownToken, renewAdminToken, tokenKey } from './first-start.ts';
 import { helpText, readFlags, readSettings, type Settings } from './settings.ts';
 
 const { version } = packageJson;
@@ -40,7 +40,9 @@ const start = async (settings: Settings): Promise<void> => {
     throw new StartFault(`cannot make the tables in ${settings.database}: ${error.message}`);
   });
   if (settings.demo && !(await isEmpty(store)))
-    throw new StartFault(`--demo needs an empty database, and ${settings.database} has users in it`);
+    throw new StartFault(
+      `--demo needs an empty database, and ${settings.database} has users in it: try --database sqlite:./demo.db`,
+    );
   const key = await tokenKey(store, secureRandom);
 
   let publicUrl = settings.publicUrl ?? '';
@@ -51,10 +53,16 @@ const start = async (settings: Settings): Promise<void> => {
   stopOnSignal(app, store);
 
   process.stdout.write(`Bailiwick ${version} serves ${publicUrl} with its data in ${settings.database}\n`);
-  const token = await addSiteAdmin(store, { key, random: secureRandom, now, token: settings.adminToken });
-  if (token === undefined) return;
-  process.stdout.write(firstStartText(publicUrl, token, settings.adminToken !== undefined));
-  if (settings.demo) process.stdout.write(demoText(publicUrl, await fillDemo(app, token)));
+  const making = { key, random: secureRandom, now };
+  const token = await addSiteAdmin(store, making, settings.adminToken);
+  if (token !== undefined) {
+    process.stdout.write(firstStartText(publicUrl, token, settings.adminToken !== undefined));
+    if (settings.demo) process.stdout.write(demoText(publicUrl, await fillDemo(app, token)));
+  } else if (settings.newAdminToken) {
+    const { username, token } = await renewAdminToken(store, making);
+    process.stdout.write(`\nA new token of the site admin '${username}'; it is not shown again:\n\n  ${token}\n`);
+  } else if (settings.adminToken !== undefined && !(await isKnownToken(store, key, settings.adminToken)))
+    process.stdout.write('The admin token was not used: it is set on the first start only.\n');
 };
 
 const listen = async (app: FastifyInstance, { host, port }: Settings): Promise<number> => {
@@ -83,6 +91,7 @@ const reachable = (host: string): string => {
 const stopOnSignal = (app: FastifyInstance, store: Store): void => {
   let stopping = false;
   const stop = async (): Promise<void> => {
+    // A terminal and the launcher may both pass on one Ctrl-C.
     if (stopping) return;
     stopping = true;
     await app.close();

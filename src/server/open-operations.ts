@@ -27,6 +27,7 @@ export const openOperations = (
     readonly isClosing: () => boolean;
   },
 ): OpenOperation[] => {
+  let document: unknown;
   const served: OpenOperation[] = [
     {
       ...common,
@@ -52,10 +53,10 @@ export const openOperations = (
       path: '/openapi.json',
       summary: 'The OpenAPI document of this server',
       answers: { 200: open({ openapi: text }) },
-      run: async () => ({
-        status: 200,
-        body: openapi([...operations, ...served], server.version, server.publicUrl()),
-      }),
+      run: async () => {
+        document ??= openapi([...operations, ...served], server.version, server.publicUrl());
+        return { status: 200, body: document };
+      },
     },
   ];
   return served;

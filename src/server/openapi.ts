@@ -2,6 +2,7 @@
 
 import type { Operation } from '../resources/operation.ts';
 import { mediaType } from '../wire/document.ts';
+import { defaultPageSize, inKiB, largestBody, largestPageSize } from '../wire/limits.ts';
 import { errorDocument } from '../wire/schemas.ts';
 import type { OpenOperation } from './open-operations.ts';
 
@@ -16,7 +17,7 @@ const titles: Record<number, string> = {
   403: 'Refused',
   404: 'Not found, or the caller may not see it or do this',
   412: 'The resource has changed since the tag in If-Match',
-  413: 'The body is larger than 64 KiB',
+  413: `The body is larger than ${inKiB(largestBody)}`,
   415: 'The body is not of the JSON:API media type',
   422: 'The body breaks a rule: one error object per fault',
   500: 'A fault of the server, with a request id',
@@ -47,8 +48,8 @@ const parametersOf = ({ path, paged, filters = [], requiredFilters = [], failure
         {
           name: 'page[size]',
           in: 'query',
-          description: 'More than 100 counts as 100',
-          schema: { type: 'integer', minimum: 1, default: 20 },
+          description: `More than ${largestPageSize} counts as ${largestPageSize}`,
+          schema: { type: 'integer', minimum: 1, default: defaultPageSize },
         },
       ]
     : []),
@@ -57,6 +58,14 @@ const parametersOf = ({ path, paged, filters = [], requiredFilters = [], failure
     : []),
 ];
 
+const requestIdHeader = {
+  'X-Request-Id': { description: "The client's own, or a new one", schema: { type: 'string' } },
+};
+const etagHeader = { ETag: { description: 'For If-Match', schema: { type: 'string' } } };
+
+/** A body that may be left out demands nothing. */
+const isRequired = (schema: object): boolean => 'required' in schema;
+
 const operationObject = (operation: Operation) => ({
   operationId: operationId(operation),
   summary: operation.summary,
@@ -64,16 +73,17 @@ const operationObject = (operation: Operation) => ({
   'x-since': operation.since,
   ...(operation.audit && { 'x-audit': `${operation.audit.resource}.${operation.audit.action}` }),
   parameters: parametersOf(operation),
-  ...(operation.body && { requestBody: content(operation.body) }),
+  ...(operation.body && { requestBody: { required: isRequired(operation.body), ...content(operation.body) } }),
   responses: {
     [operation.success]: {
       description: titles[operation.success],
+      headers: operation.answer ? { ...requestIdHeader, ...etagHeader } : requestIdHeader,
       ...(operation.answer && content(operation.answer)),
     },
     ...Object.fromEntries(
       failuresOf(operation).map(status => [
         status,
-        { description: titles[status], ...content({ $ref: '#/components/schemas/errors' }) },
+        { description: titles[status], headers: requestIdHeader, ...content({ $ref: '#/components/schemas/errors' }) },
       ]),
     ),
   },
@@ -95,29 +105,44 @@ const openObject = (operation: OpenOperation) => ({
 const operationId = ({ method, path }: { method: string; path: string }): string =>
   `${method.toLowerCase()}-${path.replace(/^\/(api\/v2\/)?/, '').replace(/[/:]+/g, '-')}`;
 
-export const openapi = (operations: readonly (Operation | OpenOperation)[], version: string, publicUrl: string) => ({
-  openapi: '3.1.0',
-  info: {
-    title: 'Bailiwick',
-    version,
-    description: 'What each team may do on each project and on the workspaces in it.',
-    license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-  },
-  servers: [{ url: publicUrl }],
-  security: [{ token: [] }],
-  paths: Object.fromEntries(
-    Object.entries(Object.groupBy(operations, ({ path }) => pathIn(path))).map(([path, at = []]) => [
-      path,
-      Object.fromEntries(
-        at.map(operation => [
-          operation.method.toLowerCase(),
-          operation.authentication === 'none' ? openObject(operation) : operationObject(operation),
-        ]),
-      ),
-    ]),
-  ),
-  components: {
-    securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
-    schemas: { errors: errorDocument },
-  },
-});
+type Schemas = Record<string, unknown>;
+
+/** Resources by name, each written once; and open, since a client must bear attributes that come later. */
+const published = (value: unknown, schemas: Schemas): unknown => {
+  if (Array.isArray(value)) return value.map(item => published(item, schemas));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([key, inner]) => key !== 'additionalProperties' || inner !== false);
+  const whole = Object.fromEntries(entries.map(([key, inner]) => [key, published(inner, schemas)]));
+  const { type, attributes } = (whole.properties ?? {}) as { type?: { const?: string }; attributes?: object };
+  // A request's resource has no links; an answer's has, or may have.
+  const isAnswer = attributes && type?.const && 'links' in (whole.properties as object);
+  if (!isAnswer) return whole;
+  schemas[type.const as string] = whole;
+  return { $ref: `#/components/schemas/${type.const}` };
+};
+
+export const openapi = (operations: readonly (Operation | OpenOperation)[], version: string, publicUrl: string) => {
+  const schemas: Schemas = { errors: published(errorDocument, {}) };
+  const paths = Object.entries(Object.groupBy(operations, ({ path }) => pathIn(path))).map(([path, at = []]) => [
+    path,
+    Object.fromEntries(
+      at.map(operation => [
+        operation.method.toLowerCase(),
+        operation.authentication === 'none' ? openObject(operation) : operationObject(operation),
+      ]),
+    ),
+  ]);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Bailiwick',
+      version,
+      description: 'What each team may do on each project and on the workspaces in it.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: publicUrl }],
+    security: [{ token: [] }],
+    paths: published(Object.fromEntries(paths), schemas),
+    components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } }, schemas },
+  };
+};

@@ -11,6 +11,8 @@ type Setting = {
   readonly value: string;
   readonly help: string;
   readonly otherwise?: string;
+  /** Not repeated in an error, not even to whoever mistyped it. */
+  readonly secret?: true;
   /** What is wrong with a value, if anything. */
   readonly wrong: (value: string) => string | undefined;
 };
@@ -39,6 +41,7 @@ const settings = [
     value: 'URL',
     help: 'where the data is: sqlite:PATH, or sqlite::memory: to forget it at the end',
     otherwise: 'sqlite:./data/bailiwick.db',
+    secret: true,
     wrong: value => (/^sqlite:./.test(value) ? undefined : 'must be sqlite:PATH or sqlite::memory:'),
   },
   {
@@ -55,7 +58,8 @@ const settings = [
     flag: 'admin-token',
     variable: 'BAILIWICK_ADMIN_TOKEN',
     value: 'TOKEN',
-    help: "the site admin's token, set on the first start (default: a new one, printed once)",
+    help: "the site admin's token, set on the first start, 20 characters or more (default: a new one, printed once)",
+    secret: true,
     wrong: value =>
       /^[!-~]{20,256}$/.test(value) ? undefined : 'must have 20 to 256 visible ASCII characters without spaces',
   },
@@ -79,6 +83,7 @@ export type Settings = {
   readonly adminToken: string | undefined;
   readonly logLevel: string;
   readonly demo: boolean;
+  readonly newAdminToken: boolean;
 };
 
 type Flags = Readonly<Record<string, string | boolean | undefined>>;
@@ -89,12 +94,10 @@ export const readSettings = (flags: Flags, environment: NodeJS.ProcessEnv): Sett
     const fromFlag = flags[flag] as string | undefined;
     const value = fromFlag ?? (environment[setting.variable] || undefined);
     const wrong = value === undefined ? undefined : setting.wrong(value);
-    // A secret is not repeated, not even to whoever mistyped it.
-    const repeated = flag === 'admin-token' ? '' : ` not '${value}'`;
-    if (wrong !== undefined)
-      throw new StartFault(
-        `${fromFlag === undefined ? setting.variable : `--${flag}`} ${wrong}${repeated && `,${repeated}`}`,
-      );
+    if (wrong !== undefined) {
+      const name = fromFlag === undefined ? setting.variable : `--${flag}`;
+      throw new StartFault(setting.secret || value === '' ? `${name} ${wrong}` : `${name} ${wrong}, not '${value}'`);
+    }
     return value ?? setting.otherwise;
   };
   return {
@@ -105,6 +108,7 @@ export const readSettings = (flags: Flags, environment: NodeJS.ProcessEnv): Sett
     adminToken: chosen('admin-token'),
     logLevel: chosen('log-level') as string,
     demo: flags.demo === true,
+    newAdminToken: flags['new-admin-token'] === true,
   };
 };
 
@@ -113,6 +117,7 @@ export const readFlags = (args: readonly string[]): Flags => {
     const valued = Object.fromEntries(settings.map(({ flag }) => [flag, { type: 'string' as const }]));
     const bare = {
       demo: { type: 'boolean' },
+      'new-admin-token': { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
       version: { type: 'boolean' },
     } as const;
@@ -134,6 +139,7 @@ export const helpText = (): string => {
   }));
   const others = [
     { left: '  --demo', middle: '', right: 'fill an empty database with an organization that shows every rule' },
+    { left: '  --new-admin-token', middle: '', right: 'make another token for the site admin, and print it once' },
     { left: '  --help', middle: '', right: 'this text' },
     { left: '  --version', middle: '', right: 'the version' },
   ];

@@ -28,7 +28,11 @@ export const answerOddRequests = (server: Server): void => {
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 };
 
+const lingering = 1000;
+
 const endWith = (socket: Socket, problem: Problem): void => {
+  // A tunnel's socket comes without a listener, and a reset would end the process.
+  socket.on('error', () => socket.destroy());
   const { status, errors, headers = {} } = answerTo(problem);
   const body = JSON.stringify({ errors });
   const all = {
@@ -40,4 +44,7 @@ const endWith = (socket: Socket, problem: Problem): void => {
   };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
   socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
+  // Whoever keeps its side open does not keep the socket: it has a moment to read the answer.
+  socket.resume();
+  setTimeout(() => socket.destroy(), lingering).unref();
 };

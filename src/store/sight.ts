@@ -1,13 +1,22 @@
-import type { Sight } from '../core/authority.ts';
+import type { Caller, Sight, TokenReach } from '../core/authority.ts';
 import { type Sql, sql } from './sql.ts';
+import { ownersTeam, ownTeams } from './standing.ts';
 import type { Tx } from './store.ts';
 
 /** What `sees` says of one team, said of every row of a query over `teams`. */
-export const within = (sight: Sight): Sql => {
+export const within = (sight: Sight, caller: Caller): Sql => {
   if (sight === 'all') return sql`1 = 1`;
   return sight.listed
-    ? sql`(teams.visibility = 'organization' or teams.id in (${sight.own}))`
-    : sql`teams.id in (${sight.own})`;
+    ? sql`(teams.visibility = 'organization' or teams.id in (${ownTeams(caller)}))`
+    : sql`teams.id in (${ownTeams(caller)})`;
+};
+
+/** What `mayManageTokens` says of one team, said of every row of a query over `teams`. */
+export const withManageableTokens = (reach: TokenReach, caller: Caller): Sql => {
+  if (reach === 'all') return sql`1 = 1`;
+  const managed = reach.managed ? sql`(teams.name <> ${ownersTeam} and ${within(reach.managed, caller)})` : sql`1 = 0`;
+  const own = sql`(teams.allow_member_token_management = 1 and teams.id in (${ownTeams(caller)}))`;
+  return sql`(${managed} or ${reach.own.length > 0 ? own : sql`1 = 0`})`;
 };
 
 /** As much of a team as it takes to say who sees it. */

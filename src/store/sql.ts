@@ -24,7 +24,7 @@ export const sql = (text: TemplateStringsArray, ...holes: Hole[]): Sql => {
   };
   holes.forEach((hole, index) => {
     if (hole === undefined) throw new TypeError(`a hole is undefined in: ${text.join('?')}`);
-    const { chunks: inner, values: given } = isSql(hole) ? hole : listed(Array.isArray(hole) ? hole : [hole as Value]);
+    const { chunks: inner, values: given } = isSql(hole) ? hole : spread(Array.isArray(hole) ? hole : [hole as Value]);
     append(inner[0] ?? '');
     values.push(...given);
     chunks.push(...inner.slice(1));
@@ -34,10 +34,8 @@ export const sql = (text: TemplateStringsArray, ...holes: Hole[]): Sql => {
 };
 
 /** A list fills up to the next power of two, so that lists of many lengths share few prepared statements. */
-const listed = (values: readonly Value[]): Sql => {
+const spread = (values: readonly Value[]): Sql => {
   const room = 2 ** Math.ceil(Math.log2(Math.max(values.length, 1)));
   const filled = Array.from({ length: room }, (_, index) => values[index] ?? values.at(-1) ?? null);
   return { chunks: ['', ...filled.slice(1).map(() => ', '), ''], values: filled };
 };
-
-export const nothing: Sql = { chunks: [''], values: [] };

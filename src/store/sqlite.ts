@@ -76,5 +76,7 @@ const reasonOf = (error: unknown): string => {
   const { message, code } = error as NodeJS.ErrnoException;
   if (message === 'database is locked') return 'another process has it open';
   if (code === 'ENOENT') return 'the folder above it does not exist';
-  return code === 'EACCES' || code === 'EPERM' || code === 'EROFS' ? 'the folder is not writable' : message;
+  const unwritable =
+    ['EACCES', 'EPERM', 'EROFS'].includes(code ?? '') || /unable to open|readonly|disk I\/O/.test(message);
+  return unwritable ? 'the file or its folder cannot be written' : message;
 };

@@ -1,15 +1,9 @@
 /** The one query that loads all facts about a caller where a question is asked. */
 
 import type { Access, Grant } from '../core/access.ts';
-import type { Standing } from '../core/authority.ts';
+import type { Caller, Standing } from '../core/authority.ts';
 import { type Sql, sql } from './sql.ts';
 import type { Row, Tx } from './store.ts';
-
-export type Caller = { readonly token: string } & (
-  | { readonly kind: 'user'; readonly user: string; readonly admin: boolean }
-  | { readonly kind: 'team'; readonly team: string; readonly organization: string }
-  | { readonly kind: 'organization'; readonly organization: string }
-);
 
 /** Where a question is asked: one organization, or one project of it. */
 export const inOrganization = (id: string): Sql => sql`
@@ -20,7 +14,7 @@ export const inOrganization = (id: string): Sql => sql`
 export const inOrganizationNamed = (name: string): Sql => sql`
   select id as organization_id, null as project_id, 0 as is_default
   from organizations
-  where lower(name) = lower(${name})`;
+  where lower(name) = lower(cast(${name} as ctext))`;
 
 export const inOrganizations = (ids: readonly string[]): Sql => sql`
   select id as organization_id, null as project_id, 0 as is_default
@@ -43,14 +37,24 @@ export const everywhere = (caller: Caller): Sql => sql`
   where id in (
     select project_id
     from team_projects
-    where team_id in (${caller.kind === 'user' ? teamIdsOf(caller.user) : sql`${caller.kind === 'team' ? caller.team : ''}`})
+    where team_id in (${ownTeams(caller)})
   )`;
 
-const teamIdsOf = (user: string): Sql => sql`
-  select team_memberships.team_id
-  from organization_memberships
-  join team_memberships on team_memberships.membership_id = organization_memberships.id
-  where organization_memberships.user_id = ${user}`;
+/** The ids of the caller's teams, however many. */
+export const ownTeams = (caller: Caller): Sql => {
+  switch (caller.kind) {
+    case 'user':
+      return sql`
+        select team_memberships.team_id
+        from organization_memberships
+        join team_memberships on team_memberships.membership_id = organization_memberships.id
+        where organization_memberships.user_id = ${caller.user}`;
+    case 'team':
+      return sql`${caller.team}`;
+    case 'organization':
+      return sql`null`;
+  }
+};
 
 /** The organizations that the caller belongs to. */
 export const belonging = (caller: Caller): Sql =>
@@ -79,7 +83,7 @@ const teamsOf = (caller: Caller): Sql => {
     case 'organization':
       return sql`
         left join organizations as member on member.id = ${caller.organization} and member.id = place.organization_id
-        left join teams on 1 = 0`;
+        left join teams on teams.id = ${''}`;
   }
 };
 
@@ -149,10 +153,14 @@ export const standingAtTeam = async (tx: Tx, caller: Caller, id: string) => {
       where id = ${id}`,
   );
   if (!isSome(facts)) return undefined;
-  const [name, visibility, memberTokens] = facts[0].slice(10) as [string, string, number];
+  const [, , , , , , , , , , ...place] = facts[0];
+  const [name, visibility, memberTokens] = place as [string, string, number];
   const team = { id, visibility, owners: name === ownersTeam, memberTokens: memberTokens === 1 };
   return { stand: standingOf(caller, facts), team };
 };
+
+export const columnsOf = (grant: Grant) =>
+  grant.access === 'custom' ? { chosen: grant.chosen, beyond: grant.beyond } : { chosen: null, beyond: null };
 
 /** A grant as its three columns hold it. */
 export const grantOf = (access: Access | null, chosen: number | null, beyond: number | null): Grant | undefined => {

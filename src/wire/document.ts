@@ -15,7 +15,6 @@ export type Resource = Identifier & {
 
 export type Document = {
   readonly data: Resource | readonly Resource[];
-  readonly included?: readonly Resource[];
   readonly links?: Readonly<Record<string, string | null>>;
   readonly meta?: Readonly<Record<string, unknown>>;
 };

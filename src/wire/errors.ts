@@ -1,13 +1,13 @@
 /** Faults as JSON:API error documents. */
 
 import type { Problem } from '../core/fault.ts';
+import { inKiB, largestBody, largestHead } from './limits.ts';
 
 export type ErrorObject = {
   /** A string: a number makes the Go clients lose the message. */
   readonly status: string;
   readonly title: string;
   readonly detail?: string;
-  readonly code?: string;
   readonly source?: { readonly pointer: string } | { readonly parameter: string };
   readonly meta?: Readonly<Record<string, string>>;
 };
@@ -74,12 +74,12 @@ export const answerTo = (problem: Problem): ErrorAnswer => {
     case 'unsupported media type':
       return single(415, 'unsupported media type', { detail: problem.detail });
     case 'body too large':
-      return single(413, 'payload too large', { detail: 'A body may have 64 KiB at most.' });
+      return single(413, 'payload too large', { detail: `A body may have ${inKiB(largestBody)} at most.` });
     case 'too slow':
       return single(408, 'request timeout', { detail: 'The request did not arrive as a whole in time.' });
     case 'headers too large':
       return single(431, 'request header fields too large', {
-        detail: 'The address and the headers may have 16 KiB at most.',
+        detail: `The address and the headers may have ${inKiB(largestHead)} at most.`,
       });
   }
 };

@@ -2,18 +2,17 @@
 
 import { Fault } from '../core/fault.ts';
 import type { Document, Resource } from './document.ts';
+import { defaultPageSize, largestPageSize } from './limits.ts';
 
 export type Page = { readonly number: number; readonly size: number };
-
-export const defaultSize = 20;
-export const largestSize = 100;
 
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** A query parameter's one value. */
 export const parameter = (query: Query, name: string): string | undefined => {
   const value = query[name];
-  if (value === undefined || typeof value === 'string') return value;
+  // No text of ours holds a NUL, and not every database can be asked for one.
+  if (value === undefined || typeof value === 'string') return value?.replaceAll('\0', '\ufffd');
   throw new Fault({ kind: 'bad parameter', parameter: name, detail: `${name} is given more than once` });
 };
 
@@ -27,7 +26,7 @@ const wholeNumber = (query: Query, name: string, otherwise: number, most: number
 
 export const pageAsked = (query: Query): Page => ({
   number: wholeNumber(query, 'page[number]', 1, Number.MAX_SAFE_INTEGER),
-  size: Math.min(wholeNumber(query, 'page[size]', defaultSize, Number.POSITIVE_INFINITY), largestSize),
+  size: Math.min(wholeNumber(query, 'page[size]', defaultPageSize, Number.POSITIVE_INFINITY), largestPageSize),
 });
 
 export type Listing<T> = { readonly items: readonly T[]; readonly total: number };

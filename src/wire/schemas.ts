@@ -21,8 +21,8 @@ export const listOf = Type.Array;
 
 export const upTo = (maxLength: number) => Type.String({ maxLength });
 
-/** Text with a rule of its own; `detail` is what a client reads when it is broken. */
-export const ruled = (pattern: string, detail: string) => Type.String({ pattern, 'x-detail': detail });
+/** Text with a rule of its own, which is also what a client reads when it is broken. */
+export const ruled = (pattern: string, description: string) => Type.String({ pattern, description });
 
 /** Something that looks like an e-mail address; the proof is a delivered message. */
 export const emailAddress = ruled('^[^\\s@]{1,64}@[^\\s@]{1,255}$', 'Email must be an e-mail address');
@@ -33,7 +33,11 @@ export const access = oneOf(...accesses);
 
 export const open = <P extends TProperties>(properties: P) => Type.Object(properties);
 
-const reference = (type: string) => Type.Object({ data: Type.Object({ type: Type.Literal(type), id: Type.String() }) });
+export const literal = (value: string) => Type.Literal(value);
+
+export const reference = (type: string) => Type.Object({ type: Type.Literal(type), id: Type.String() });
+
+const referenceDocument = (type: string) => Type.Object({ data: reference(type) });
 
 export const creation = <A extends TProperties>(type: string, attributes: A) =>
   Type.Object({ data: Type.Object({ type: Type.Literal(type), attributes: Type.Object(attributes) }) });
@@ -44,12 +48,12 @@ export const linkingCreation = <A extends TProperties, R extends string>(
   attributes: A,
   relationships: Readonly<Record<R, string>>,
 ) => {
-  const references = Object.entries<string>(relationships).map(([name, of]) => [name, reference(of)]);
+  const references = Object.entries<string>(relationships).map(([name, of]) => [name, referenceDocument(of)]);
   return Type.Object({
     data: Type.Object({
       type: Type.Literal(type),
       attributes: Type.Object(attributes),
-      relationships: Type.Object(Object.fromEntries(references) as Record<R, ReturnType<typeof reference>>),
+      relationships: Type.Object(Object.fromEntries(references) as Record<R, ReturnType<typeof referenceDocument>>),
     }),
   });
 };
@@ -64,8 +68,7 @@ export const update = <A extends TProperties>(type: string, attributes: A) =>
   });
 
 /** The body of a request that adds to or removes from a relationship. */
-export const references = (type: string) =>
-  Type.Object({ data: Type.Array(Type.Object({ type: Type.Literal(type), id: Type.String() }), { minItems: 1 }) });
+export const references = (type: string) => Type.Object({ data: Type.Array(reference(type), { minItems: 1 }) });
 
 // Answers
 
@@ -74,18 +77,28 @@ export const exactly = <P extends TProperties>(properties: P): TObject<P> =>
 
 const identified = (type: string) => exactly({ id: text, type: Type.Literal(type) });
 
-export const related = (type: string) => exactly({ data: identified(type), links: exactly({ related: text }) });
+const relatedLink = exactly({ related: text });
+
+export const related = (type: string) => exactly({ data: identified(type), links: relatedLink });
+/** To what may not be there to be read yet. */
+export const relatedPerhaps = (type: string) => exactly({ data: identified(type), links: optional(relatedLink) });
 export const relatedMany = (type: string) => exactly({ data: Type.Array(identified(type)) });
 export const relatedAny = (...types: string[]) => exactly({ data: exactly({ id: text, type: oneOf(...types) }) });
-export const linked = exactly({ links: exactly({ related: text }) });
 
-export const resource = (type: string, attributes: TProperties, relationships: TProperties = {}, hasSelf = true) =>
+const selfLink = exactly({ self: text });
+
+export const resource = (
+  type: string,
+  attributes: TProperties,
+  relationships: TProperties = {},
+  links: TSchema = selfLink,
+) =>
   exactly({
     id: text,
     type: Type.Literal(type),
     attributes: exactly(attributes),
     ...(Object.keys(relationships).length > 0 && { relationships: exactly(relationships) }),
-    ...(hasSelf && { links: exactly({ self: text }) }),
+    links,
   });
 
 export const oneDocument = (data: TSchema) => exactly({ data });
@@ -115,7 +128,6 @@ export const errorDocument = exactly({
       status: Type.String({ pattern: '^[45]\\d\\d$' }),
       title: text,
       detail: optional(text),
-      code: optional(text),
       source: optional(Type.Unsafe({ oneOf: [exactly({ pointer: text }), exactly({ parameter: text })] })),
       meta: optional(Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } })),
     }),

@@ -10,6 +10,9 @@ const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: false, validat
 export type Check<T> = (body: unknown, known?: readonly Flaw[]) => T;
 
 /** Compiled at the first use: a start need not pay for every body there is. */
+/** More than anybody reads, and less than a large body could be made to have. */
+const mostFlaws = 100;
+
 export const checker = <S extends TSchema>(schema: S): Check<Static<S>> => {
   let validate: ReturnType<typeof ajv.compile> | undefined;
   return (body, known = []) => {
@@ -18,7 +21,7 @@ export const checker = <S extends TSchema>(schema: S): Check<Static<S>> => {
     const flaws = new Map<string, Flaw>();
     for (const flaw of [...known, ...(validate.errors ?? []).map(flawOf)])
       if (!flaws.has(flaw.pointer)) flaws.set(flaw.pointer, flaw);
-    throw invalid(...flaws.values());
+    throw invalid(...[...flaws.values()].slice(0, mostFlaws));
   };
 };
 
@@ -35,7 +38,7 @@ const articled = (types: string | readonly string[]): string =>
     .join(' or ');
 
 const detailOf = ({ keyword, params, parentSchema, message }: ErrorObject, name: string): string => {
-  const rule = (parentSchema as { 'x-detail'?: string } | undefined)?.['x-detail'];
+  const rule = (parentSchema as { description?: string } | undefined)?.description;
   switch (keyword) {
     case 'required':
       return `${name} is required`;

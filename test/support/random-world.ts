@@ -1,37 +1,8 @@
 /** Random worlds, made over HTTP, and the facts that went into them: what tests reason from. */
 
-import { randomInt } from 'node:crypto';
 import type { Json } from './client.ts';
-import { seeded } from './server.ts';
+import type { Dice } from './dice.ts';
 import { Actor, type Directory, grantBody } from './world.ts';
-
-/** Random by default; BAILIWICK_TEST_SEED repeats a run. */
-export const testSeed = Number(process.env.BAILIWICK_TEST_SEED ?? randomInt(2 ** 31));
-
-export class Dice {
-  readonly #next: () => number;
-
-  constructor(seed: number) {
-    this.#next = seeded(seed);
-  }
-
-  below(limit: number): number {
-    return Math.floor(this.#next() * limit);
-  }
-
-  chance(probability: number): boolean {
-    return this.#next() < probability;
-  }
-
-  pick<T>(items: readonly T[]): T {
-    if (items.length === 0) throw new Error('nothing to pick from');
-    return items[this.below(items.length)] as T;
-  }
-
-  some<T>(items: readonly T[], probability: number): T[] {
-    return items.filter(() => this.chance(probability));
-  }
-}
 
 export type TeamsAccess = 'none' | 'read' | 'manage';
 export type Person = { readonly id: string; readonly username: string; readonly email: string; readonly token: string };

@@ -39,7 +39,7 @@ export const startServer = async ({
   const random: Random = bytes => Uint8Array.from({ length: bytes }, () => Math.floor(next() * 256));
   await migrate(store, now);
   const key = await tokenKey(store, random);
-  const adminToken = (await addSiteAdmin(store, { key, random, now, token: undefined })) as string;
+  const adminToken = (await addSiteAdmin(store, { key, random, now })) as string;
   const services = { publicUrl: () => publicUrl, tokenKey: key, now, random };
   const app = buildApp({ store, services, version: '0.0.0', logLevel: 'silent' });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });

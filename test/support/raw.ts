@@ -1,0 +1,67 @@
+/** Bytes over a connection, whatever they are, and the answers to them. */
+
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import type { Answer } from './client.ts';
+import type { TestServer } from './server.ts';
+
+export type RawAnswer = Pick<Answer, 'status' | 'headers' | 'text' | 'body'>;
+
+/** The answers that a connection gave, one after the other. */
+const answersIn = (bytes: Buffer): RawAnswer[] => {
+  const answers: RawAnswer[] = [];
+  let rest = bytes.toString('latin1');
+  while (rest !== '') {
+    const end = rest.indexOf('\r\n\r\n');
+    const [first = '', ...lines] = rest.slice(0, end).split('\r\n');
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]);
+    assert.ok(end > 0 && status, `not an HTTP answer: ${JSON.stringify(rest.slice(0, 80))}`);
+    const headers = Object.fromEntries(
+      lines.map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    );
+    const length = Number(headers['content-length'] ?? 0);
+    const text = Buffer.from(rest.slice(end + 4, end + 4 + length), 'latin1').toString();
+    rest = rest.slice(end + 4 + length);
+    // Without a length there is no telling where a body ends, and none that is ours.
+    if (headers['content-length'] === undefined && status >= 200 && status !== 204) rest = '';
+    if (status >= 200)
+      answers.push({ status, headers, text, body: /json/.test(headers['content-type'] ?? '') && JSON.parse(text) });
+  }
+  return answers;
+};
+
+export const leftHanging = 'a connection was left hanging';
+
+/**
+ * Sends bytes as they are and gives back all answers. The client's end of the connection stays open until the server
+ * has either answered or had three other requests' time to: one that is closed too early gets no answer at all.
+ */
+export const raw = async ({ url, client }: TestServer, bytes: string | Buffer): Promise<RawAnswer[]> => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  const chunks: Buffer[] = [];
+  const closed = new Promise<void>(resolve => socket.once('close', () => resolve()));
+  socket.on('data', chunk => chunks.push(chunk as Buffer));
+  // What came before a reset is still an answer; nothing at all is found out by the caller.
+  socket.on('error', () => {});
+  socket.write(bytes);
+  for (let turn = 0; turn < 3 || (turn < 30 && chunks.length === 0 && socket.connecting); turn++) {
+    const { status } = await client.send('GET', '/healthz');
+    assert.equal(status, 200, 'the server still answers /healthz');
+  }
+  socket.end();
+  // A guard, not a measure: a connection that is left open would keep the test for ever.
+  const hanging = setTimeout(() => socket.destroy(new Error('left hanging')), 5000);
+  await closed;
+  clearTimeout(hanging);
+  assert.notEqual(socket.errored?.message, 'left hanging', leftHanging);
+  return answersIn(Buffer.concat(chunks));
+};
+
+export const rawRequest = (method: string, path: string, headers: Record<string, string>, body = ''): string =>
+  [
+    `${method} ${path} HTTP/1.1`,
+    'Host: bailiwick.example',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    '',
+    body,
+  ].join('\r\n');

@@ -1,0 +1,109 @@
+/** The routes, as the server itself documents them, and a world in which every one of them finds something. */
+
+import { type Json, mediaType } from './client.ts';
+import type { TestServer } from './server.ts';
+import { type Actor, type Directory, newDirectory } from './world.ts';
+
+export type Route = {
+  readonly method: string;
+  readonly path: string;
+  /** Of the body, where there is one. */
+  readonly schema?: Json;
+  /** Names of those in the query. */
+  readonly parameters: readonly string[];
+};
+
+export const routesOf = async ({ client }: TestServer): Promise<Route[]> => {
+  const { body } = await client.send('GET', '/openapi.json');
+  return Object.entries<Json>(body.paths).flatMap(([path, methods]) =>
+    Object.entries<Json>(methods).map(([method, { requestBody, parameters = [] }]) => ({
+      method: method.toUpperCase(),
+      path,
+      schema: requestBody?.content[mediaType].schema,
+      parameters: parameters.filter((parameter: Json) => parameter.in === 'query').map(({ name }: Json) => name),
+    })),
+  );
+};
+
+/** A path with its parameters filled in, by the type that the segment before each one names. */
+export const filled = (path: string, idOf: (type: string) => string): string =>
+  path.replace(/([\w-]+)\/\{\w+\}/g, (_, type) => `${type}/${idOf(type)}`);
+
+/** An organization with callers of every right, and a second one of the same owner. */
+export type World = {
+  readonly directory: Directory;
+  readonly server: TestServer;
+  readonly admin: Actor;
+  readonly owner: Actor;
+  readonly projectAdmin: Actor;
+  readonly member: Actor;
+  readonly outsider: Actor;
+  readonly organizationToken: Actor;
+  readonly project: string;
+  readonly team: string;
+  readonly grant: string;
+  readonly foreignTeam: string;
+  readonly foreignProject: string;
+  /** Users whom the callers are: who is kept out of harm's way keeps the other requests meaningful. */
+  readonly callers: ReadonlySet<string>;
+};
+
+export const newWorld = async (seed: number): Promise<World> => {
+  const directory = await newDirectory(seed);
+  const olivia = await directory.user('olivia');
+  const owner = olivia.actor;
+  await directory.organization(owner, 'acme');
+  await directory.organization(owner, 'rival');
+  const adam = await directory.member(owner, 'acme', 'adam');
+  const nora = await directory.member(owner, 'acme', 'nora');
+  const otto = await directory.user('otto');
+  for (const spare of ['sid', 'sue']) await directory.member(owner, 'acme', spare);
+  const project = await directory.project(owner, 'acme', 'production');
+  const leads = await directory.team(owner, 'acme', { name: 'leads', visibility: 'organization' }, ['adam']);
+  const team = await directory.team(owner, 'acme', { name: 'developers', visibility: 'organization' }, ['sid']);
+  await directory.team(owner, 'acme', { name: 'idle', visibility: 'organization' });
+  await directory.grant(owner, project, leads, { access: 'admin' });
+  const { attributes } = await owner.make('/organizations/acme/authentication-token');
+  const me = await directory.admin.get('/account/details');
+  return {
+    directory,
+    server: directory.server,
+    admin: directory.admin,
+    owner,
+    projectAdmin: adam.actor,
+    member: nora.actor,
+    outsider: otto.actor,
+    organizationToken: directory.actor(attributes.token),
+    project,
+    team,
+    grant: await directory.grant(owner, project, team, { access: 'write' }),
+    foreignTeam: await directory.team(owner, 'rival', { name: 'foreign', visibility: 'organization' }),
+    foreignProject: await directory.project(owner, 'rival', 'foreign'),
+    callers: new Set([me.body.data.id, olivia.id, adam.id, nora.id, otto.id]),
+  };
+};
+
+/** Ids by the type that a path names before its parameter. */
+export type Pool = Map<string, string[]>;
+
+/** Everything that the lists show to the owner and to the site admin; a new family of routes is found by itself. */
+export const poolOf = async (world: World, routes: readonly Route[]): Promise<Pool> => {
+  const pool: Pool = new Map([['organizations', ['acme']]]);
+  const lists = routes.filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v2/'));
+  // The nested lists need the ids of those above them.
+  for (const { path } of lists.toSorted((a, b) => a.path.split('{').length - b.path.split('{').length))
+    for (const caller of [world.owner, world.admin]) {
+      const query = path.endsWith('/team-projects') ? `?filter[project][id]=${world.project}` : '';
+      const address = filled(path, type => pool.get(type)?.[0] ?? 'none') + query;
+      const { body } = await world.server.client.call(caller.token, 'GET', address);
+      for (const { type, id } of [body.data ?? []].flat()) {
+        const known = pool.get(type) ?? [];
+        if (!known.includes(id)) pool.set(type, [...known, id]);
+      }
+    }
+  return pool;
+};
+
+/** Who may do it: the site admin what concerns users, the owner everything else. */
+export const rightfulIn = ({ admin, owner }: World, { path }: Route): Actor =>
+  /^\/api\/v2\/(admin|users)\//.test(path) ? admin : owner;
