@@ -74,6 +74,8 @@ describe('the census of routes', () => {
       }
       assert.ok(statuses.includes('401'), `${where} says that it needs a token`);
       assert.ok(at['x-since'], `${where} says since when`);
+      // Only what makes a token may come without a body.
+      if (at.requestBody) assert.equal(at.requestBody.required, !/authentication-tokens?$/.test(path), where);
       assert.equal(Boolean(at['x-audit']), method !== 'get', `${where}: audit action`);
     }
     assert.equal(

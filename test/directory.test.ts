@@ -1,10 +1,12 @@
 /** The directory around team access: who sees, makes and changes organizations, members, teams, projects and tokens. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { sealed } from '../src/store/token.ts';
 import type { Answer, Json } from './support/client.ts';
-import { type Actor, type Directory, newDirectory } from './support/world.ts';
+import { type Actor, type Directory, mediaType, newDirectory } from './support/world.ts';
 
 const pointers = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.source?.pointer).sort();
 const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Json) => id);
@@ -291,6 +293,16 @@ describe('the directory', () => {
       const ownerMembership = (await owner.get('/organization-memberships')).body.data[0].id;
       assert.equal((await manager.actor.delete(`/organization-memberships/${ownerMembership}`)).status, 404);
       assert.equal((await owner.delete(`/organization-memberships/${ownerMembership}`)).status, 403);
+    });
+
+    test('the last owner is not removed, not even by the organization’s own token', async () => {
+      const { actor } = await directory.user(fresh('founder'));
+      const name = fresh('owned');
+      await directory.organization(actor, name);
+      const { token } = (await actor.make(`/organizations/${name}/authentication-token`)).attributes;
+      const { id } = (await actor.get(`/organizations/${name}/organization-memberships`)).body.data[0];
+      assert.equal((await directory.actor(token).delete(`/organization-memberships/${id}`)).status, 403);
+      assert.equal((await actor.get(`/organizations/${name}`)).status, 200);
     });
 
     test('anyone may leave, and has no access from the next request on', async () => {
@@ -603,6 +615,32 @@ describe('the directory', () => {
       assert.equal(sealed(body), token);
       for (const forged of [`${body.slice(0, -1)}${body.endsWith('A') ? 'B' : 'A'}`, body.slice(0, 23).padEnd(84, 'x')])
         assert.equal((await directory.actor(sealed(forged)).get('/account/details')).status, 401);
+    });
+
+    test('a token that is revoked while the body of its request is under way changes nothing: 401', async () => {
+      const { id, actor } = await member();
+      const made = await actor.make(`/users/${id}/authentication-tokens`);
+      const body = JSON.stringify({
+        data: { type: 'organizations', attributes: { name: fresh('late'), email: 'l@example.com' } },
+      });
+      const late = request(`${directory.server.url}/api/v2/organizations`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${made.attributes.token}`,
+          'content-type': mediaType,
+          'content-length': `${body.length}`,
+          expect: '100-continue',
+        },
+      });
+      late.flushHeaders();
+      // The server asks for the body once the token was found to be good.
+      await once(late, 'continue');
+      await actor.delete(`/authentication-tokens/${made.id}`);
+      late.end(body);
+      const [answer] = await once(late, 'response');
+      answer.resume();
+      assert.equal(answer.statusCode, 401);
+      assert.deepEqual(idsOf(await actor.get('/organizations')), ['acme']);
     });
 
     test('an expired token is 401; one that would be expired is 422', async () => {

@@ -434,6 +434,26 @@ describe('team-projects', () => {
       assert.equal(pagination['total-count'], 5);
     });
 
+    test('an empty list has one page, its first and last', async () => {
+      const empty = await newProject();
+      const { body } = await owner.get(`/team-projects?filter[project][id]=${empty}`);
+      const only = url(1, 20).replace(project, empty);
+      assert.deepEqual(body, {
+        data: [],
+        links: { self: only, first: only, prev: null, next: null, last: only },
+        meta: {
+          pagination: {
+            'current-page': 1,
+            'page-size': 20,
+            'prev-page': null,
+            'next-page': null,
+            'total-pages': 1,
+            'total-count': 0,
+          },
+        },
+      });
+    });
+
     test('page[size] above 100 counts as 100', async () => {
       for (const size of ['101', '99999999999999999999'])
         assert.equal((await list(`&page[size]=${size}`)).body.meta.pagination['page-size'], 100);
