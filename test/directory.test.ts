@@ -81,7 +81,8 @@ describe('the directory', () => {
       ]);
       assert.deepEqual(pointers(await add(admin, 'UNA', 'una3@example.com')), ['/data/attributes/username']);
       assert.deepEqual(pointers(await add(admin, 'una2', 'UNA@EXAMPLE.COM')), ['/data/attributes/email']);
-      assert.deepEqual(pointers(await add(admin, 'user-1', 'one@example.com')), ['/data/attributes/username']);
+      for (const name of ['user-1', 'USER-1'])
+        assert.deepEqual(pointers(await add(admin, name, 'one@example.com')), ['/data/attributes/username']);
       assert.deepEqual(pointers(await add(admin, 'a b', 'nobody')), [
         '/data/attributes/email',
         '/data/attributes/username',
@@ -361,7 +362,7 @@ describe('the directory', () => {
       assert.equal(attributes['sso-team-id'], 'sso');
       const cleared = await owner.patch(`/teams/${id}`, { attributes: { 'sso-team-id': '' } });
       assert.equal(cleared.body.data.attributes['sso-team-id'], null);
-      const invisible = ['owners\u200b', '\u202esrenwo', 'x\u0007'];
+      const invisible = ['owners\u200b', '\u202esrenwo', 'x\u0007', 'a\u3164', 'a\u034fb'];
       for (const taken of [name.toUpperCase(), 'Owners', '', ' x', 'x\n', 'x'.repeat(91), ...invisible])
         assert.deepEqual(pointers(await add(owner, { name: taken })), ['/data/attributes/name'], taken);
       assert.equal((await add(owner, { name: `foo bar/${name}` })).status, 200);
@@ -707,10 +708,19 @@ describe('the directory', () => {
 
     test('the ETag of a new token is that of the token without its secret', async () => {
       const { id, actor } = await member();
-      const made = await actor.post(`/users/${id}/authentication-tokens`);
-      const path = `/authentication-tokens/${made.body.data.id}`;
-      assert.equal((await actor.get(path)).headers.etag, made.headers.etag);
-      assert.equal((await actor.delete(path, undefined, { 'if-match': `${made.headers.etag}` })).status, 204);
+      const team = await directory.team(owner, 'acme', { name: fresh('tagged') });
+      const organization = directory.actor(
+        (await owner.make('/organizations/acme/authentication-token')).attributes.token,
+      );
+      for (const [maker, tokens] of [
+        [actor, `/users/${id}/authentication-tokens`],
+        [organization, `/teams/${team}/authentication-tokens`],
+      ] as const) {
+        const made = await maker.post(tokens);
+        const path = `/authentication-tokens/${made.body.data.id}`;
+        assert.equal((await maker.get(path)).headers.etag, made.headers.etag);
+        assert.equal((await maker.delete(path, undefined, { 'if-match': `${made.headers.etag}` })).status, 204);
+      }
     });
 
     test('several per team, each description once, beside the single one', async () => {

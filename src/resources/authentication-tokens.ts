@@ -318,8 +318,9 @@ const creating = <const P extends string>(path: P, summary: string, reach: Reach
       if (old) await revoke(tx, old.id);
       const secret = newToken(services.random);
       await addToken(tx, token, secret, services.tokenKey);
-      const change = { organization, id: token.id, before: old ? shown(old) : null, after: shown(token) };
-      return { answer: one(shown(token, secret)), tagged: one(shown(token)), change };
+      const made = found(await load(tx, sql`authentication_tokens.id = ${token.id}`));
+      const change = { organization, id: made.id, before: old ? shown(old) : null, after: shown(made) };
+      return { answer: one(shown(made, secret)), tagged: one(shown(made)), change };
     },
   });
 

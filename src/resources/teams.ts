@@ -48,7 +48,7 @@ import { get, list, patch, post, type Request, remove } from './operation.ts';
 // Shape
 
 const name = ruled(
-  '^(?=.{1,90}$)[^\\s\\p{C}]([^\\p{C}]*[^\\s\\p{C}])?$',
+  '^(?=.{1,90}$)[^\\s\\p{C}\\p{DI}]([^\\p{C}\\p{DI}]*[^\\s\\p{C}\\p{DI}])?$',
   'Name may have 1 to 90 characters, without control or invisible characters and with no space at either end',
 );
 const visibility = oneOf('secret', 'organization');

@@ -27,7 +27,7 @@ import { expectAnOwner } from './owners.ts';
 // Shape
 
 const username = ruled(
-  '^(?!user-)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$',
+  '^(?![uU][sS][eE][rR]-)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$',
   'Username may only contain letters, digits, dots, hyphens and underscores, with 1 to 64 characters, and not begin with user-',
 );
 

@@ -33,7 +33,8 @@ export const addSiteAdmin = async (store: Store, making: Making, token?: string)
     const user = { id: newId(random, 'user'), username: 'admin', email: 'admin@localhost', admin: true };
     await addUser(tx, user, now().toISOString());
     const after = { username: user.username, 'is-admin': true };
-    return addAdminToken(tx, making, user.id, { type: 'user', id: user.id, after }, token ?? newToken(random));
+    const subject = { type: 'user', id: user.id, after };
+    return addAdminToken(tx, making, user.id, newId(random, 'at'), subject, token ?? newToken(random));
   });
 };
 
@@ -48,19 +49,20 @@ export const renewAdminToken = (store: Store, making: Making) =>
       limit 1`);
     if (!row) throw new Error('there is no site admin');
     const [id, username] = row;
-    const subject = { type: 'authentication_token', id, after: { username } };
-    return { username, token: await addAdminToken(tx, making, id, subject, newToken(making.random)) };
+    const tokenId = newId(making.random, 'at');
+    const subject = { type: 'authentication_token', id: tokenId, after: { username } };
+    return { username, token: await addAdminToken(tx, making, id, tokenId, subject, newToken(making.random)) };
   });
 
 const addAdminToken = async (
   tx: Tx,
   { key, random, now }: Making,
   user: string,
+  id: string,
   subject: { readonly type: string; readonly id: string; readonly after: unknown },
   secret: string,
 ): Promise<string> => {
   const owner = { type: 'users', id: user } as const;
-  const id = newId(random, 'at');
   const createdAt = now().toISOString();
   // It does not expire: there may be nobody else to renew it.
   const made = {

@@ -41,7 +41,7 @@ const start = async (settings: Settings): Promise<void> => {
   });
   if (settings.demo && !(await isEmpty(store)))
     throw new StartFault(
-      `--demo needs an empty database, and ${settings.database} has users in it: try --database sqlite:./demo.db`,
+      `--demo needs an empty database, and ${settings.database} has users in it: try --database sqlite:./data/demo.db`,
     );
   const key = await tokenKey(store, secureRandom);
 

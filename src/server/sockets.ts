@@ -12,7 +12,7 @@ export const clientErrorHandler = (error: Error & { code?: string }, socket: Soc
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   // Node keeps the answer under way here: a good request that was followed by garbage gets its own answer, and no more.
   const { _httpMessage: underWay } = socket as Socket & { _httpMessage?: ServerResponse | null };
-  if (underWay?.req.complete) underWay.once('finish', () => socket.end());
+  if (underWay?.req.complete) underWay.once('finish', () => letGo(socket.end()));
   else endWith(socket, problems[error.code ?? ''] ?? { kind: 'bad request', detail: 'This is not well-formed HTTP.' });
 };
 
@@ -43,8 +43,11 @@ const endWith = (socket: Socket, problem: Problem): void => {
     connection: 'close',
   };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
-  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
-  // Whoever keeps its side open does not keep the socket: it has a moment to read the answer.
+  letGo(socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n')));
+};
+
+/** Whoever keeps its side open does not keep the socket: it has a moment to read the answer. */
+const letGo = (socket: Socket): void => {
   socket.resume();
   setTimeout(() => socket.destroy(), lingering).unref();
 };

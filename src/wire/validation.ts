@@ -9,10 +9,10 @@ const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: false, validat
 /** `known` are flaws that were found already, to be told together with those of the schema. */
 export type Check<T> = (body: unknown, known?: readonly Flaw[]) => T;
 
-/** Compiled at the first use: a start need not pay for every body there is. */
 /** More than anybody reads, and less than a large body could be made to have. */
 const mostFlaws = 100;
 
+/** Compiled at the first use: a start need not pay for every body there is. */
 export const checker = <S extends TSchema>(schema: S): Check<Static<S>> => {
   let validate: ReturnType<typeof ajv.compile> | undefined;
   return (body, known = []) => {
