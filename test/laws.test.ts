@@ -207,14 +207,15 @@ test('changed: from any custom set, one permission changes and the others stay',
   }
 });
 
-test('changed: from any grant, a fixed level replaces everything, and custom with nothing named keeps everything', () => {
+test('changed: from any grant, a fixed level replaces everything, and custom with nothing named keeps all that can be chosen', () => {
+  const choosable = permissions.reduce((all, { mask }) => all | mask, 0);
   const grants: Grant[] = [
     ...levels.map(access => ({ access })),
     ...sets.map(chosen => ({ access: 'custom' as const, chosen, beyond: 0 })),
   ];
   for (const present of grants) {
     for (const access of levels) assert.deepEqual(changed(present, { access, values: [] }), { access });
-    assert.equal(granted(custom([], present)), granted(present));
+    assert.equal(granted(custom([], present)), granted(present) & choosable);
     assert.deepEqual(changed(present, { values: [] }), present, 'without a level, the present one stays');
   }
 });
@@ -256,6 +257,7 @@ const standingOf = (teams: Standing['teams'], onDefaultProject = false): Standin
   organization: 'org',
   project: 'prj',
   onDefaultProject,
+  workspace: null,
   member: true,
   organizationToken: false,
   teams,

@@ -1,4 +1,4 @@
-/** What a team may do on a project: permissions, levels, grants, and what a request does to a grant. Pure. */
+/** What a team may do on a project or a workspace: permissions, levels, grants, and what a request does to a grant. Pure. */
 
 /** A permission set. Each permission is stored in thermometer code: each step up its chain sets one more bit. */
 export type Permissions = number;
@@ -19,6 +19,8 @@ const chains = {
   // Later than the interface: shown only on a resource where a client has set them.
   'project-access.variable-sets': ['none', 'read', 'write'],
   'workspace-access.policy-overrides': [false, true],
+  // The settings, the deletion and the team access of workspaces. It comes with a level, never by choice: no resource shows it.
+  'workspace-access.administration': [false, true],
 } as const;
 
 export type PermissionName = keyof typeof chains;
@@ -28,13 +30,21 @@ export const levels = ['read', 'write', 'maintain', 'admin'] as const;
 export type Level = (typeof levels)[number];
 
 export const accesses = [...levels, 'custom'] as const;
-export type Access = (typeof accesses)[number];
+export type Access<L extends string = Level> = L | 'custom';
 
-type Row<N extends PermissionName> = readonly [Value<N>, Value<N>, Value<N>, Value<N>, Value<N>];
+export const workspaceLevels = ['read', 'plan', 'write', 'admin'] as const;
+export type WorkspaceLevel = (typeof workspaceLevels)[number];
+
+export const workspaceAccesses = [...workspaceLevels, 'custom'] as const;
+
+/** For each permission, its value at each of the four levels and by default of a custom grant. */
+type Table<N extends PermissionName> = {
+  readonly [P in N]: readonly [Value<P>, Value<P>, Value<P>, Value<P>, Value<P>];
+};
 
 /** The interface's table of implied permission levels, row by row. */
 // biome-ignore format: a table, to be checked with a finger
-const implied: { readonly [N in PermissionName]: Row<N> } = {
+const impliedOnProjects: Table<PermissionName> = {
   //                                    read     write    maintain  admin     custom default
   'project-access.settings':           ['read',  'read',  'read',   'delete', 'read'],
   'project-access.teams':              ['none',  'none',  'none',   'manage', 'none'],
@@ -49,7 +59,22 @@ const implied: { readonly [N in PermissionName]: Row<N> } = {
   'workspace-access.run-tasks':        [false,   false,   true,     true,     false],
   'project-access.variable-sets':      ['none',  'none',  'none',   'write',  'none'],
   'workspace-access.policy-overrides': [false,   false,   false,    false,    false],
+  'workspace-access.administration':   [false,   false,   true,     true,     false],
 };
+
+/** The same for a single workspace. */
+// biome-ignore format: a table, to be checked with a finger
+const impliedOnWorkspaces = {
+  //                                    read     plan     write     admin     custom default
+  'workspace-access.runs':             ['read',  'plan',  'apply',  'apply',  'read'],
+  'workspace-access.variables':        ['read',  'read',  'write',  'write',  'none'],
+  'workspace-access.state-versions':   ['read',  'read',  'write',  'write',  'none'],
+  'workspace-access.sentinel-mocks':   ['none',  'none',  'read',   'read',   'none'],
+  'workspace-access.locking':          [false,   false,   true,     true,     false],
+  'workspace-access.run-tasks':        [false,   false,   false,    true,     false],
+  'workspace-access.policy-overrides': [false,   false,   false,    false,    false],
+  'workspace-access.administration':   [false,   false,   false,    true,     false],
+} as const satisfies Partial<Table<PermissionName>>;
 
 const laterThanTheInterface: readonly PermissionName[] = [
   'project-access.variable-sets',
@@ -70,7 +95,8 @@ export type Permission = {
 };
 
 let nextBit = 0;
-export const permissions: readonly Permission[] = Object.entries(chains).map(([name, chain]) => {
+/** Every permission; its place here is its bits in storage: only ever append. */
+export const allPermissions: readonly Permission[] = Object.entries(chains).map(([name, chain]) => {
   const offset = nextBit;
   nextBit += chain.length - 1;
   const steps = chain.map((_, rank) => ((1 << rank) - 1) << offset);
@@ -87,13 +113,18 @@ export const permissions: readonly Permission[] = Object.entries(chains).map(([n
   };
 });
 
-const byName = Object.fromEntries(permissions.map(permission => [permission.name, permission])) as Record<
+/** Those that a request may choose and a resource may show. */
+export const permissions: readonly Permission[] = allPermissions.filter(
+  ({ name }) => name !== 'workspace-access.administration',
+);
+
+const byName = Object.fromEntries(allPermissions.map(permission => [permission.name, permission])) as Record<
   PermissionName,
   Permission
 >;
 
 export const nothing: Permissions = 0;
-export const everything: Permissions = permissions.reduce((all, { mask }) => all | mask, nothing);
+export const everything: Permissions = allPermissions.reduce((all, { mask }) => all | mask, nothing);
 
 /** Whichever is higher, permission by permission. */
 export const join = (a: Permissions, b: Permissions): Permissions => a | b;
@@ -111,58 +142,69 @@ export const valueIn = (set: Permissions, { chain, steps, mask }: Permission): V
 
 /** The part of a set that concerns the project, or its workspaces. */
 export const partOf = (set: Permissions, group: Permission['group']): Permissions =>
-  permissions.reduce((part, { group: of, mask }) => (of === group ? part | (set & mask) : part), nothing);
-
-const column = (index: 0 | 1 | 2 | 3 | 4): Permissions =>
-  permissions.reduce((set, { name }) => set | at(name, implied[name][index]), nothing);
-
-const impliedSets: Record<Level, Permissions> = {
-  read: column(0),
-  write: column(1),
-  maintain: column(2),
-  admin: column(3),
-};
-const customDefault = column(4);
-
-export const impliedBy = (level: Level): Permissions => impliedSets[level];
+  allPermissions.reduce((part, { group: of, mask }) => (of === group ? part | (set & mask) : part), nothing);
 
 /** A fixed level cannot carry permissions. `beyond` masks the later permissions that a custom grant shows. */
-export type Grant =
-  | { readonly access: Level }
+export type Grant<L extends string = Level> =
+  | { readonly access: L }
   | { readonly access: 'custom'; readonly chosen: Permissions; readonly beyond: Permissions };
 
-export const granted = (grant: Grant): Permissions =>
-  grant.access === 'custom' ? grant.chosen : impliedBy(grant.access);
-
-/** The permissions that a resource with this grant shows. */
-export const shownOn = (grant: Grant): readonly Permission[] =>
-  permissions.filter(({ later, mask }) => !later || (grant.access === 'custom' && (grant.beyond & mask) !== 0));
+export type WorkspaceGrant = Grant<WorkspaceLevel>;
 
 /** What a request says of access: the level, and the value of each permission that it names. */
-export type Wish = {
-  readonly access?: Access | undefined;
+export type Wish<L extends string = Level> = {
+  readonly access?: Access<L> | undefined;
   readonly values: readonly { readonly permission: Permission; readonly value: Value }[];
 };
 
-/** The grant that comes of a wish, or the permissions that a fixed level refuses because it implies other values. */
-export const changed = (
-  present: Grant | undefined,
-  { access = present?.access ?? 'custom', values }: Wish,
-): Grant | { readonly refused: readonly Permission[] } => {
-  if (access !== 'custom') {
-    const refused = values.filter(({ permission, value }) => valueIn(impliedBy(access), permission) !== value);
-    return refused.length === 0 ? { access } : { refused: refused.map(({ permission }) => permission) };
-  }
-  // What a PATCH does not name keeps its present value, implied or chosen; the defaults are for creation.
-  let chosen = present ? granted(present) : customDefault;
-  let beyond = present?.access === 'custom' ? present.beyond : raisedBeyond(chosen);
-  for (const { permission, value } of values) {
-    chosen = (chosen & ~permission.mask) | at(permission.name, value);
-    if (permission.later) beyond |= permission.mask;
-  }
-  return { access, chosen, beyond };
-};
+const isCustom = <L extends string>(grant: Grant<L>): grant is Extract<Grant<L>, { chosen: Permissions }> =>
+  grant.access === 'custom';
 
 /** A later permission that a level implied stays in force when the grant becomes custom, so it must be seen. */
 const raisedBeyond = (set: Permissions): Permissions =>
   permissions.reduce((beyond, { later, mask }) => (later && (set & mask) !== 0 ? beyond | mask : beyond), nothing);
+
+/** Grants of one kind: four levels, and what each of them implies. */
+const grants = <L extends string>(levels: readonly L[], table: Partial<Table<PermissionName>>) => {
+  const named = allPermissions.filter(({ name }) => name in table);
+  const choosable = named.filter(permission => permissions.includes(permission));
+  const column = (index: number): Permissions =>
+    named.reduce((set, { name }) => set | at(name, table[name]?.[index] as never), nothing);
+  const implied = Object.fromEntries(levels.map((level, index) => [level, column(index)])) as Record<L, Permissions>;
+  const customDefault = column(levels.length);
+  const mayBeChosen = choosable.reduce((all, { mask }) => all | mask, nothing);
+
+  const impliedBy = (level: L): Permissions => implied[level];
+
+  const granted = (grant: Grant<L>): Permissions => (isCustom(grant) ? grant.chosen : impliedBy(grant.access as L));
+
+  /** The permissions that a resource with this grant shows. */
+  const shownOn = (grant: Grant<L>): readonly Permission[] =>
+    choosable.filter(({ later, mask }) => !later || (isCustom(grant) && (grant.beyond & mask) !== 0));
+
+  /** The grant that comes of a wish, or the permissions that a fixed level refuses because it implies other values. */
+  const changed = (
+    present: Grant<L> | undefined,
+    { access = present?.access ?? 'custom', values }: Wish<L>,
+  ): Grant<L> | { readonly refused: readonly Permission[] } => {
+    if (access !== 'custom') {
+      const refused = values.filter(({ permission, value }) => valueIn(impliedBy(access as L), permission) !== value);
+      return refused.length === 0 ? { access: access as L } : { refused: refused.map(({ permission }) => permission) };
+    }
+    // What a PATCH does not name keeps its present value, implied or chosen; the defaults are for creation.
+    let chosen = present ? granted(present) & mayBeChosen : customDefault;
+    let beyond = present && isCustom(present) ? present.beyond : raisedBeyond(chosen);
+    for (const { permission, value } of values) {
+      chosen = (chosen & ~permission.mask) | at(permission.name, value);
+      if (permission.later) beyond |= permission.mask;
+    }
+    return { access: 'custom', chosen, beyond };
+  };
+
+  return { levels, choosable, impliedBy, granted, shownOn, changed };
+};
+
+export const { impliedBy, granted, shownOn, changed } = grants(levels, impliedOnProjects);
+
+/** The same for a grant on a single workspace. */
+export const onWorkspaces = grants(workspaceLevels, impliedOnWorkspaces);

@@ -1,6 +1,7 @@
 /** Who may see and do what: every rule, as a pure function of facts. There are no deny rules; one more grant never takes a right away. */
 
 import {
+  allPermissions,
   at,
   covers,
   everything,
@@ -9,11 +10,12 @@ import {
   impliedBy,
   join,
   nothing,
+  onWorkspaces,
   type Permission,
   type PermissionName,
   type Permissions,
   partOf,
-  permissions,
+  type WorkspaceGrant,
 } from './access.ts';
 
 /** Whom a token stands for. */
@@ -21,6 +23,8 @@ export type Caller = { readonly token: string } & (
   | { readonly kind: 'user'; readonly user: string; readonly admin: boolean }
   | { readonly kind: 'team'; readonly team: string; readonly organization: string }
   | { readonly kind: 'organization'; readonly organization: string }
+  /** Reads the audit trail, and nothing else. */
+  | { readonly kind: 'audit-trails'; readonly organization: string }
 );
 
 /** What a team may hold for the whole organization. The place in this list is the bit in storage: only ever append. */
@@ -76,19 +80,21 @@ const givenOnProjects: { readonly [P in OrganizationPermission]?: Permissions } 
 /** What `manage-workspaces` gives besides on the default project, where workspaces are created when no project is named. */
 const givenOnDefaultProject = at('workspace-access.create', true);
 
-/** One of the caller's teams, and its grant on the project in question. */
+/** One of the caller's teams, and its grants on the project and the workspace in question. */
 export type TeamFacts = {
   readonly id: string;
   readonly owners: boolean;
   readonly organizationAccess: OrganizationAccess;
   readonly grant?: Grant | undefined;
+  readonly workspaceGrant?: WorkspaceGrant | undefined;
 };
 
-/** All facts about a caller in one organization and, where one is in question, on one project. */
+/** All facts about a caller in one organization and, where one is in question, on one project or one workspace of it. */
 export type Standing = {
   readonly organization: string;
   readonly project: string | null;
   readonly onDefaultProject: boolean;
+  readonly workspace: string | null;
   /** Belongs to the organization: by membership, or as a token of it. */
   readonly member: boolean;
   /** Acts as an owner by the kind of its token. */
@@ -104,10 +110,13 @@ const holds = ({ teams }: Standing, ...anyOf: OrganizationPermission[]): boolean
 
 const held = ({ teams }: Standing): OrganizationAccess => teams.reduce((all, team) => all | team.organizationAccess, 0);
 
-/** What one team gives on the project: by its organization-level permissions, and by its grant. */
-export const heldBy = ({ organizationAccess, grant }: TeamFacts, onDefaultProject: boolean): Permissions => {
-  let set = grant ? granted(grant) : nothing;
-  // A policy override given on a project acts only in a team that has it delegated.
+/** What one team gives in this place: by its organization-level permissions, and by its grants. */
+export const heldBy = (
+  { organizationAccess, grant, workspaceGrant }: TeamFacts,
+  onDefaultProject: boolean,
+): Permissions => {
+  let set = join(grant ? granted(grant) : nothing, workspaceGrant ? onWorkspaces.granted(workspaceGrant) : nothing);
+  // A policy override given on a project or workspace acts only in a team that has it delegated.
   if ((organizationAccess & bitOf('delegate-policy-overrides')) === 0)
     set &= ~at('workspace-access.policy-overrides', true);
   for (const permission of organizationPermissions)
@@ -117,7 +126,7 @@ export const heldBy = ({ organizationAccess, grant }: TeamFacts, onDefaultProjec
   return set;
 };
 
-/** What the caller may do on the project, whichever of its teams gives it. */
+/** What the caller may do on the project or workspace, whichever of its teams gives it. */
 export const effective = (standing: Standing): Permissions =>
   isOwner(standing)
     ? everything
@@ -161,10 +170,9 @@ export const visibleTeamAccess = (standing: Standing): Sight =>
 export const mayManageTeamAccess = (standing: Standing): boolean => reaches(standing, 'project-access.teams', 'manage');
 
 /** Nobody grants more than they hold: what a change would add beyond the caller's own access. */
-export const excess = (standing: Standing, next: Grant, present?: Grant): readonly Permission[] => {
-  const added = granted(next) & ~(present ? granted(present) : nothing);
-  const missing = added & ~effective(standing);
-  return permissions.filter(({ mask }) => (missing & mask) !== 0);
+export const excess = (standing: Standing, next: Permissions, present: Permissions): readonly Permission[] => {
+  const missing = next & ~present & ~effective(standing);
+  return allPermissions.filter(({ mask }) => (missing & mask) !== 0);
 };
 
 // Projects
@@ -176,8 +184,31 @@ export const mayCreateProject = (standing: Standing): boolean =>
   isOwner(standing) || holds(standing, 'manage-projects');
 
 /** Whether the organization-level permissions alone show every project; else only those with a grant are shown. */
-export const seesEveryProject = (standing: Standing): boolean =>
-  mayReadProject({ ...standing, teams: standing.teams.map(team => ({ ...team, grant: undefined })) });
+export const seesEveryProject = (standing: Standing): boolean => mayReadProject(withoutGrants(standing));
+
+const withoutGrants = (standing: Standing): Standing => ({
+  ...standing,
+  teams: standing.teams.map(team => ({ ...team, grant: undefined, workspaceGrant: undefined })),
+});
+
+// Workspaces
+
+export const mayReadWorkspace = (standing: Standing): boolean => reaches(standing, 'workspace-access.runs', 'read');
+export const mayCreateWorkspace = (standing: Standing): boolean => reaches(standing, 'workspace-access.create', true);
+export const mayAdministerWorkspace = (standing: Standing): boolean =>
+  reaches(standing, 'workspace-access.administration', true);
+export const mayDeleteWorkspace = (standing: Standing): boolean =>
+  mayAdministerWorkspace(standing) || reaches(standing, 'workspace-access.delete', true);
+/** Out of this project or into it: a move needs both. */
+export const mayMoveWorkspace = (standing: Standing): boolean => reaches(standing, 'workspace-access.move', true);
+export const mayLockWorkspace = (standing: Standing): boolean => reaches(standing, 'workspace-access.locking', true);
+
+/** Whether the organization-level permissions alone show every workspace; else only those with a grant are shown. */
+export const seesEveryWorkspace = (standing: Standing): boolean => mayReadWorkspace(withoutGrants(standing));
+
+/** The teams whose access to the workspace the caller sees. */
+export const visibleWorkspaceAccess = (standing: Standing): Sight =>
+  mayAdministerWorkspace(standing) ? 'all' : { own: own(standing), listed: false };
 
 // Organizations
 

@@ -17,6 +17,7 @@ export type Problem =
   | { readonly kind: 'invalid'; readonly flaws: readonly Flaw[] }
   | { readonly kind: 'refused'; readonly detail: string }
   | { readonly kind: 'forbidden'; readonly detail: string }
+  | { readonly kind: 'conflict'; readonly detail: string }
   | { readonly kind: 'changed meanwhile' }
   | { readonly kind: 'unsupported media type'; readonly detail: string }
   | { readonly kind: 'body too large' }

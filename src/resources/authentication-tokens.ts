@@ -104,6 +104,7 @@ export const actorOf = (caller: Caller): { type: OwnerType; id: string } => {
     case 'team':
       return { type: 'teams', id: caller.team };
     case 'organization':
+    case 'audit-trails':
       return { type: 'organizations', id: caller.organization };
   }
 };

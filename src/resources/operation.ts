@@ -6,7 +6,7 @@ import { newId, type Prefix, type Random } from '../store/id.ts';
 import type { Tx } from '../store/store.ts';
 import type { Document, Resource } from '../wire/document.ts';
 import { etag, matches } from '../wire/etag.ts';
-import { type Listing, pageAsked, paged, parameter, type Query } from '../wire/paging.ts';
+import { type Extras, type Listing, pageAsked, paged, parameter, type Query } from '../wire/paging.ts';
 import type { Static, TSchema } from '../wire/schemas.ts';
 import { type Check, checker } from '../wire/validation.ts';
 
@@ -110,6 +110,38 @@ export class Request<P extends string = string, B = unknown> {
     throw new Fault({ kind: 'bad parameter', parameter: name, detail: `${name} is required` });
   }
 
+  /** Whether the query asks for this to be included; underscores and hyphens are one. */
+  includes(name: string): boolean {
+    const known = this.#operation.includes ?? [];
+    const asked = this.parameter('include');
+    if (asked === undefined || asked === '') return false;
+    const names = asked.split(',').map(each => each.trim().replaceAll('_', '-'));
+    const unknown = names.find(each => !known.includes(each));
+    if (unknown === undefined) return names.includes(name);
+    const detail = `The include parameter knows ${known.join(', ')}; it does not know '${unknown}'`;
+    throw new Fault({ kind: 'bad parameter', parameter: 'include', detail });
+  }
+
+  /** What the list is to be sorted by. */
+  get sort(): { readonly by: string; readonly descending: boolean } | undefined {
+    const { sorts = [] } = this.#operation;
+    const asked = this.parameter('sort');
+    if (asked === undefined || asked === '') return undefined;
+    const descending = asked.startsWith('-');
+    const by = descending ? asked.slice(1) : asked;
+    if (sorts.includes(by)) return { by, descending };
+    const detail = `sort must be one of ${sorts.join(', ')}, with a - before it for the other direction`;
+    throw new Fault({ kind: 'bad parameter', parameter: 'sort', detail });
+  }
+
+  /** A parameter that lists several values, separated by commas. */
+  valuesOf(name: string): readonly string[] | undefined {
+    return this.parameter(name)
+      ?.split(',')
+      .map(value => value.trim())
+      .filter(value => value !== '');
+  }
+
   get page() {
     return pageAsked(this.#incoming.query);
   }
@@ -122,18 +154,20 @@ export class Request<P extends string = string, B = unknown> {
   }
 
   /** A page of a list, with the operation's own filters in its links. */
-  paged<T>({ items, total }: Listing<T>, shown: (item: T) => Resource): Document {
+  paged<T>({ items, total }: Listing<T>, shown: (item: T) => Resource, extras?: Extras): Document {
     const path = this.#operation.path.replace(/:(\w+)/g, (_, name) =>
       encodeURIComponent(this.#incoming.params[name] ?? ''),
     );
-    const { requiredFilters = [], filters = [] } = this.#operation;
-    const carried = [...requiredFilters, ...filters].map(name => [name, this.parameter(name)]);
+    const { requiredFilters = [], filters = [], includes, sorts } = this.#operation;
+    const others = [...(includes ? ['include'] : []), ...(sorts ? ['sort'] : [])];
+    const carried = [...requiredFilters, ...filters, ...others].map(name => [name, this.parameter(name)]);
     return paged(
       items.map(shown),
       total,
       this.page,
       `${this.services.publicUrl()}${path}`,
       Object.fromEntries(carried),
+      extras,
     );
   }
 }
@@ -163,10 +197,14 @@ type Common = {
   readonly success: 200 | 201 | 204;
   readonly answer?: TSchema;
   /** The statuses of failure that are this operation's own; those of every request go without saying. */
-  readonly failures: readonly (400 | 403 | 404 | 412 | 422)[];
+  readonly failures: readonly (400 | 403 | 404 | 409 | 412 | 422)[];
   /** Query parameters beside the page's: what a list is of, and what narrows it. */
   readonly requiredFilters?: readonly string[];
   readonly filters?: readonly string[];
+  /** What `include` may name, with hyphens. */
+  readonly includes?: readonly string[];
+  /** What `sort` may name; a `-` before it turns it round. */
+  readonly sorts?: readonly string[];
   readonly paged?: boolean;
 };
 

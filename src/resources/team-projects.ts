@@ -5,6 +5,7 @@ import {
   changed,
   type Grant,
   granted,
+  nothing,
   type Permission,
   permissions,
   shownOn,
@@ -175,7 +176,7 @@ const decided = (caller: Standing, wish: Wish, present?: Grant): Grant => {
     const detail = `cannot be chosen with the access level '${wish.access ?? present?.access}': use 'custom'`;
     throw invalid(...next.refused.map(each => ({ pointer: pointerAt(each), detail: `${each.key} ${detail}` })));
   }
-  const beyondReach = excess(caller, next, present);
+  const beyondReach = excess(caller, granted(next), present ? granted(present) : nothing);
   if (beyondReach.length > 0) {
     const detail = 'would be more than your own access to this project';
     throw next.access === 'custom'

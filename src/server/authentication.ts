@@ -4,7 +4,7 @@ import type { Caller } from '../core/authority.ts';
 import { Fault } from '../core/fault.ts';
 import { sql } from '../store/sql.ts';
 import type { Tx } from '../store/store.ts';
-import { isSameHash, kept } from '../store/token.ts';
+import { auditTrails, isSameHash, kept } from '../store/token.ts';
 
 type Columns = [
   id: string,
@@ -15,6 +15,7 @@ type Columns = [
   team: string | null,
   teamOrganization: string,
   organization: string | null,
+  slot: string | null,
 ];
 
 const bearer = /^bearer +([!-~]+)$/i;
@@ -29,18 +30,19 @@ export const authenticate = async (
   const wanted = presented === undefined ? undefined : kept(tokenKey, presented);
   const row = wanted && (await load(tx, wanted.lookup));
   if (!wanted || !row) throw new Fault({ kind: 'unauthorized' });
-  const [token, hash, expiredAt, user, admin, team, teamOrganization, organization] = row;
+  const [token, hash, expiredAt, user, admin, team, teamOrganization, organization, slot] = row;
   const valid = isSameHash(hash, wanted.hash) && (expiredAt === null || expiredAt > now);
   if (!valid) throw new Fault({ kind: 'unauthorized' });
   if (user !== null) return { token, kind: 'user', user, admin: admin === 1 };
   if (team !== null) return { token, kind: 'team', team, organization: teamOrganization };
-  return { token, kind: 'organization', organization: organization ?? '' };
+  const kind = slot === auditTrails ? 'audit-trails' : 'organization';
+  return { token, kind, organization: organization ?? '' };
 };
 
 const load = (tx: Tx, lookup: string): Promise<Columns | undefined> =>
   tx.row<Columns>(sql`
     select tokens.id, tokens.hash, tokens.expired_at, tokens.user_id, users.is_admin, tokens.team_id,
-      teams.organization_id, tokens.organization_id
+      teams.organization_id, tokens.organization_id, tokens.slot
     from authentication_tokens as tokens
     left join users on users.id = tokens.user_id
     left join teams on teams.id = tokens.team_id

@@ -16,6 +16,7 @@ const titles: Record<number, string> = {
   401: 'No token, or not a valid one',
   403: 'Refused',
   404: 'Not found, or the caller may not see it or do this',
+  409: 'The resource is not in a state that allows it',
   412: 'The resource has changed since the tag in If-Match',
   413: `The body is larger than ${inKiB(largestBody)}`,
   415: 'The body is not of the JSON:API media type',
@@ -33,7 +34,7 @@ const failuresOf = (operation: Operation): number[] =>
 
 const content = (schema: unknown, media = mediaType) => ({ content: { [media]: { schema } } });
 
-const parametersOf = ({ path, paged, filters = [], requiredFilters = [], failures }: Operation) => [
+const parametersOf = ({ path, paged, filters = [], requiredFilters = [], includes, sorts, failures }: Operation) => [
   ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -42,6 +43,19 @@ const parametersOf = ({ path, paged, filters = [], requiredFilters = [], failure
   })),
   ...requiredFilters.map(name => ({ name, in: 'query', required: true, schema: { type: 'string' } })),
   ...filters.map(name => ({ name, in: 'query', schema: { type: 'string' } })),
+  ...(includes
+    ? [
+        {
+          name: 'include',
+          in: 'query',
+          description: `Of ${includes.join(', ')}, separated by commas`,
+          schema: { type: 'string' },
+        },
+      ]
+    : []),
+  ...(sorts
+    ? [{ name: 'sort', in: 'query', schema: { type: 'string', enum: sorts.flatMap(by => [by, `-${by}`]) } }]
+    : []),
   ...(paged
     ? [
         { name: 'page[number]', in: 'query', schema: { type: 'integer', minimum: 1, default: 1 } },

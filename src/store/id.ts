@@ -18,6 +18,6 @@ export const randomText = (random: Random, alphabet: string, length: number): st
   return text;
 };
 
-export type Prefix = 'tprj' | 'prj' | 'team' | 'org' | 'user' | 'ou' | 'at' | 'ae';
+export type Prefix = 'tprj' | 'prj' | 'team' | 'org' | 'user' | 'ou' | 'at' | 'ae' | 'ws' | 'tws' | 'tb';
 
 export const newId = (random: Random, prefix: Prefix): string => `${prefix}-${randomText(random, base58, 16)}`;

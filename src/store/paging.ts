@@ -2,8 +2,23 @@ import type { Listing, Page } from '../wire/paging.ts';
 import { type Sql, sql } from './sql.ts';
 import type { Row, Tx } from './store.ts';
 
-/** One page and the total in one statement. `visible` selects every row that the caller may see, with `created_at` and `id`. */
-export const pageOf = async <R extends Row>(tx: Tx, visible: Sql, { number, size }: Page): Promise<Listing<R>> => {
+/** A column of what is listed, never null, and its direction. */
+export type Order = readonly { readonly column: Sql; readonly descending?: boolean }[];
+
+const byCreation: Order = [{ column: sql`created_at` }, { column: sql`id` }];
+
+const ordered = (order: Order, prefix: Sql): Sql =>
+  order
+    .map(({ column, descending }) => sql`${prefix}${column}${descending ? sql` desc` : sql``}`)
+    .reduce((all, next) => sql`${all}, ${next}`);
+
+/** One page and the total in one statement. `visible` selects every row that the caller may see, with the columns of the order. */
+export const pageOf = async <R extends Row>(
+  tx: Tx,
+  visible: Sql,
+  { number, size }: Page,
+  order: Order = byCreation,
+): Promise<Listing<R>> => {
   const offset = Math.min((number - 1) * size, Number.MAX_SAFE_INTEGER);
   const rows = await tx.rows<[total: number, ...Row]>(sql`
     with visible as (${visible})
@@ -12,10 +27,10 @@ export const pageOf = async <R extends Row>(tx: Tx, visible: Sql, { number, size
     left join (
       select *
       from visible
-      order by created_at, id
+      order by ${ordered(order, sql``)}
       limit ${size} offset ${offset}
     ) as page on true
-    order by page.created_at, page.id`);
+    order by ${ordered(order, sql`page.`)}`);
   const total = rows[0]?.[0] ?? 0;
   // An empty page comes as one row of nulls.
   const items = rows.map(([, ...row]) => row as Row as R).filter(row => row[0] !== null);

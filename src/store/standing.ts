@@ -1,42 +1,58 @@
 /** The one query that loads all facts about a caller where a question is asked. */
 
-import type { Access, Grant } from '../core/access.ts';
+import type { Access, Grant, Level, WorkspaceLevel } from '../core/access.ts';
 import type { Caller, Standing } from '../core/authority.ts';
+import { Fault } from '../core/fault.ts';
 import { type Sql, sql } from './sql.ts';
 import type { Row, Tx } from './store.ts';
 
-/** Where a question is asked: one organization, or one project of it. */
+/** Where a question is asked: one organization, or one project or one workspace of it. */
 export const inOrganization = (id: string): Sql => sql`
-  select id as organization_id, null as project_id, 0 as is_default
+  select id as organization_id, null as project_id, 0 as is_default, null as workspace_id
   from organizations
   where id = ${id}`;
 
 export const inOrganizationNamed = (name: string): Sql => sql`
-  select id as organization_id, null as project_id, 0 as is_default
+  select id as organization_id, null as project_id, 0 as is_default, null as workspace_id
   from organizations
   where lower(name) = lower(cast(${name} as ctext))`;
 
 export const inOrganizations = (ids: readonly string[]): Sql => sql`
-  select id as organization_id, null as project_id, 0 as is_default
+  select id as organization_id, null as project_id, 0 as is_default, null as workspace_id
   from organizations
   where id in (${ids})`;
 
 export const onProject = (id: string): Sql => sql`
-  select organization_id, id as project_id, is_default
+  select organization_id, id as project_id, is_default, null as workspace_id
   from projects
   where id = ${id}`;
 
-/** Wherever the caller may hold anything: its organizations, and the projects on which its teams have grants. */
+export const onWorkspace = (id: string): Sql => sql`
+  select workspaces.organization_id, workspaces.project_id, projects.is_default, workspaces.id as workspace_id
+  from workspaces
+  join projects on projects.id = workspaces.project_id
+  where workspaces.id = ${id}`;
+
+/** Wherever the caller may hold anything: its organizations, and the projects and workspaces on which its teams have grants. */
 export const everywhere = (caller: Caller): Sql => sql`
-  select id as organization_id, null as project_id, 0 as is_default
+  select id as organization_id, null as project_id, 0 as is_default, null as workspace_id
   from organizations
   where ${belonging(caller)}
   union all
-  select organization_id, id as project_id, is_default
+  select organization_id, id as project_id, is_default, null as workspace_id
   from projects
   where id in (
     select project_id
     from team_projects
+    where team_id in (${ownTeams(caller)})
+  )
+  union all
+  select workspaces.organization_id, workspaces.project_id, projects.is_default, workspaces.id as workspace_id
+  from workspaces
+  join projects on projects.id = workspaces.project_id
+  where workspaces.id in (
+    select workspace_id
+    from team_workspaces
     where team_id in (${ownTeams(caller)})
   )`;
 
@@ -52,18 +68,27 @@ export const ownTeams = (caller: Caller): Sql => {
     case 'team':
       return sql`${caller.team}`;
     case 'organization':
+    case 'audit-trails':
       return sql`null`;
   }
 };
 
 /** The organizations that the caller belongs to. */
-export const belonging = (caller: Caller): Sql =>
-  caller.kind === 'user'
-    ? sql`organizations.id in (select organization_id from organization_memberships where user_id = ${caller.user})`
-    : sql`organizations.id = ${caller.organization}`;
+export const belonging = (caller: Caller): Sql => {
+  switch (caller.kind) {
+    case 'user':
+      return sql`organizations.user_tokens_enabled = 1
+        and organizations.id in (select organization_id from organization_memberships where user_id = ${caller.user})`;
+    case 'team':
+    case 'organization':
+      return sql`organizations.id = ${caller.organization}`;
+    case 'audit-trails':
+      return sql`1 = 0`;
+  }
+};
 
 export const inOrganizationOfMembership = (id: string): Sql => sql`
-  select organization_id, null as project_id, 0 as is_default
+  select organization_id, null as project_id, 0 as is_default, null as workspace_id
   from organization_memberships
   where id = ${id}`;
 
@@ -84,8 +109,18 @@ const teamsOf = (caller: Caller): Sql => {
       return sql`
         left join organizations as member on member.id = ${caller.organization} and member.id = place.organization_id
         left join teams on teams.id = ${''}`;
+    case 'audit-trails':
+      return sql`
+        left join organizations as member on member.id = ${''}
+        left join teams on teams.id = ${''}`;
   }
 };
+
+/** An organization may shut out the tokens of users, its own members' too. */
+const isClosedTo = (caller: Caller): Sql =>
+  caller.kind === 'user'
+    ? sql`(select 1 - user_tokens_enabled from organizations where organizations.id = place.organization_id)`
+    : sql`0`;
 
 type Facts = [
   member: string | null,
@@ -95,75 +130,102 @@ type Facts = [
   access: Access | null,
   chosen: number | null,
   beyond: number | null,
+  workspaceAccess: Access<WorkspaceLevel> | null,
+  workspaceChosen: number | null,
+  workspaceBeyond: number | null,
+  isClosed: number,
   organization: string,
   project: string | null,
   isDefault: number,
+  workspace: string | null,
   ...place: Row,
 ];
 
 const factsAbout = (tx: Tx, caller: Caller, places: Sql): Promise<Facts[]> =>
   tx.rows<Facts>(sql`
     select member.id, teams.id, teams.name, teams.organization_access,
-      team_projects.access, team_projects.chosen, team_projects.beyond, place.*
+      team_projects.access, team_projects.chosen, team_projects.beyond,
+      team_workspaces.access, team_workspaces.chosen, team_workspaces.beyond, ${isClosedTo(caller)}, place.*
     from (${places}) as place
     ${teamsOf(caller)}
-    left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = place.project_id`);
+    left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = place.project_id
+    left join team_workspaces
+      on team_workspaces.team_id = teams.id and team_workspaces.workspace_id = place.workspace_id`);
 
 export const ownersTeam = 'owners';
 
 const standingOf = (caller: Caller, facts: readonly [Facts, ...Facts[]]): Standing => {
-  const [[member, , , , , , , organization, project, isDefault]] = facts;
+  const [[member, , , , , , , , , , , organization, project, isDefault, workspace]] = facts;
   return {
     organization,
     project,
     onDefaultProject: isDefault === 1,
+    workspace,
     member: member !== null,
     organizationToken: caller.kind === 'organization' && member !== null,
-    teams: facts.flatMap(([, team, name, organizationAccess, access, chosen, beyond]) =>
-      team === null
-        ? []
-        : [{ id: team, owners: name === ownersTeam, organizationAccess, grant: grantOf(access, chosen, beyond) }],
-    ),
+    teams: facts.flatMap(([, team, name, organizationAccess, ...grants]) => {
+      if (team === null) return [];
+      const [access, chosen, beyond, workspaceAccess, workspaceChosen, workspaceBeyond] = grants;
+      const grant = grantOf(access, chosen, beyond);
+      const workspaceGrant = grantOf(workspaceAccess, workspaceChosen, workspaceBeyond);
+      return [{ id: team, owners: name === ownersTeam, organizationAccess, grant, workspaceGrant }];
+    }),
   };
 };
 
+/** Whether the caller belongs to an organization that is closed to its kind of token. */
+const isShutOut = ([member, , , , , , , , , , isClosed]: Facts): boolean => member !== null && isClosed === 1;
+
 const isSome = <T>(list: readonly T[]): list is readonly [T, ...T[]] => list.length > 0;
+
+/** All facts about a caller in one place. To a token that the organization does not take, it is as if it were no token. */
+const factsHere = async (tx: Tx, caller: Caller, place: Sql): Promise<readonly [Facts, ...Facts[]] | undefined> => {
+  const facts = await factsAbout(tx, caller, place);
+  if (!isSome(facts)) return undefined;
+  if (isShutOut(facts[0])) throw new Fault({ kind: 'unauthorized' });
+  return facts;
+};
 
 /** Undefined where there is no such place. */
 export const standing = async (tx: Tx, caller: Caller, place: Sql): Promise<Standing | undefined> => {
-  const facts = await factsAbout(tx, caller, place);
-  return isSome(facts) ? standingOf(caller, facts) : undefined;
+  const facts = await factsHere(tx, caller, place);
+  return facts && standingOf(caller, facts);
 };
 
-/** The caller's standing in each of several places. */
+/** The caller's standing in each of several places, those left out that do not take its token. */
 export const standings = async (tx: Tx, caller: Caller, places: Sql): Promise<Standing[]> => {
-  const facts = await factsAbout(tx, caller, places);
-  const byPlace = Map.groupBy(facts, ([, , , , , , , organization, project]) => `${organization} ${project}`);
-  return [...byPlace.values()].map(here => standingOf(caller, here as [Facts, ...Facts[]]));
+  const facts = (await factsAbout(tx, caller, places)).filter(fact => !isShutOut(fact));
+  const placeOf = ([, , , , , , , , , , , organization, project, , workspace]: Facts) =>
+    `${organization} ${project} ${workspace}`;
+  return [...Map.groupBy(facts, placeOf).values()].map(here => standingOf(caller, here as [Facts, ...Facts[]]));
 };
 
 /** The caller's standing where a team is in question, and the team. */
 export const standingAtTeam = async (tx: Tx, caller: Caller, id: string) => {
-  const facts = await factsAbout(
+  const facts = await factsHere(
     tx,
     caller,
     sql`
-      select organization_id, null as project_id, 0 as is_default, name, visibility, allow_member_token_management
+      select organization_id, null as project_id, 0 as is_default, null as workspace_id,
+        name, visibility, allow_member_token_management
       from teams
       where id = ${id}`,
   );
-  if (!isSome(facts)) return undefined;
-  const [, , , , , , , , , , ...place] = facts[0];
-  const [name, visibility, memberTokens] = place as [string, string, number];
+  if (!facts) return undefined;
+  const [name, visibility, memberTokens] = facts[0].slice(15) as [string, string, number];
   const team = { id, visibility, owners: name === ownersTeam, memberTokens: memberTokens === 1 };
   return { stand: standingOf(caller, facts), team };
 };
 
-export const columnsOf = (grant: Grant) =>
-  grant.access === 'custom' ? { chosen: grant.chosen, beyond: grant.beyond } : { chosen: null, beyond: null };
+export const columnsOf = (grant: Grant<string>) =>
+  'chosen' in grant ? { chosen: grant.chosen, beyond: grant.beyond } : { chosen: null, beyond: null };
 
 /** A grant as its three columns hold it. */
-export const grantOf = (access: Access | null, chosen: number | null, beyond: number | null): Grant | undefined => {
+export const grantOf = <L extends Level | WorkspaceLevel>(
+  access: Access<L> | null,
+  chosen: number | null,
+  beyond: number | null,
+): Grant<L> | undefined => {
   if (access === null) return undefined;
-  return access === 'custom' ? { access, chosen: chosen ?? 0, beyond: beyond ?? 0 } : { access };
+  return access === 'custom' ? { access, chosen: chosen ?? 0, beyond: beyond ?? 0 } : { access: access as L };
 };

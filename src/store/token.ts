@@ -20,6 +20,9 @@ const checksum = (text: string): string => {
 /** A token from all of its characters but the checksum. */
 export const sealed = (body: string): string => body + checksum(body);
 
+/** The slot of an organization's token that reads the audit trail, and nothing else. */
+export const auditTrails = 'audit-trails';
+
 export const newToken = (random: Random): string =>
   sealed(`${randomText(random, base62, 14)}.atlasv1.${randomText(random, base62, 67 - checksumLength)}`);
 

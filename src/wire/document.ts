@@ -10,18 +10,23 @@ export type Relationship = {
 export type Resource = Identifier & {
   readonly attributes?: Readonly<Record<string, unknown>>;
   readonly relationships?: Readonly<Record<string, Relationship>>;
-  readonly links?: { readonly self: string };
+  readonly links?: Readonly<Record<string, string>>;
 };
 
 export type Document = {
   readonly data: Resource | readonly Resource[];
+  readonly included?: readonly Resource[];
   readonly links?: Readonly<Record<string, string | null>>;
   readonly meta?: Readonly<Record<string, unknown>>;
 };
 
 export const mediaType = 'application/vnd.api+json';
 
-export const one = (data: Resource): Document => ({ data });
+/** `included` are whole resources that the document names, each once; absent when none was asked for. */
+export const one = (data: Resource, included?: readonly Resource[]): Document => ({
+  data,
+  ...(included && { included }),
+});
 
 export const pathOf = (type: string, id: string): string => `/api/v2/${type}/${id}`;
 

@@ -67,6 +67,8 @@ export const answerTo = (problem: Problem): ErrorAnswer => {
       return single(422, 'unprocessable', { detail: problem.detail });
     case 'forbidden':
       return single(403, 'forbidden', { detail: problem.detail });
+    case 'conflict':
+      return single(409, 'conflict', { detail: problem.detail });
     case 'changed meanwhile':
       return single(412, 'precondition failed', {
         detail: 'The resource is no longer as the If-Match header says: read it again.',

@@ -31,6 +31,12 @@ export const pageAsked = (query: Query): Page => ({
 
 export type Listing<T> = { readonly items: readonly T[]; readonly total: number };
 
+/** What a list carries beside its page: whole resources that it names, and totals of its own. */
+export type Extras = {
+  readonly included?: readonly Resource[] | undefined;
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+};
+
 /** `address` is the list's full URL without a query; `filters` are the parameters that the links carry on. */
 export const paged = (
   data: readonly Resource[],
@@ -38,6 +44,7 @@ export const paged = (
   { number, size }: Page,
   address: string,
   filters: Readonly<Record<string, string | undefined>>,
+  { included, meta }: Extras = {},
 ): Document => {
   // An empty list still has its first page.
   const pages = Math.max(1, Math.ceil(total / size));
@@ -53,6 +60,7 @@ export const paged = (
   };
   return {
     data,
+    ...(included && { included }),
     links: { self: link(number), first: link(1), prev: link(previous), next: link(next), last: link(pages) },
     meta: {
       pagination: {
@@ -63,6 +71,7 @@ export const paged = (
         'total-pages': pages,
         'total-count': total,
       },
+      ...meta,
     },
   };
 };

@@ -101,14 +101,22 @@ export const resource = (
     links,
   });
 
-export const oneDocument = (data: TSchema) => exactly({ data });
+const includedPerhaps = (included: readonly TSchema[]): TProperties =>
+  included.length === 0 ? {} : { included: optional(Type.Array(Type.Unsafe({ anyOf: included }))) };
+
+/** `included` are the schemas of what the document may include. */
+export const oneDocument = (data: TSchema, ...included: TSchema[]) => exactly({ data, ...includedPerhaps(included) });
 
 const link = orNull(text);
 const pageNumber = orNull(count);
 
-export const pagedDocument = (data: TSchema) =>
+export const pagedDocument = (
+  data: TSchema,
+  { included = [], meta = {} }: { included?: readonly TSchema[]; meta?: TProperties } = {},
+) =>
   exactly({
     data: Type.Array(data),
+    ...includedPerhaps(included),
     links: exactly({ self: link, first: link, prev: link, next: link, last: link }),
     meta: exactly({
       pagination: exactly({
@@ -119,6 +127,7 @@ export const pagedDocument = (data: TSchema) =>
         'total-pages': count,
         'total-count': count,
       }),
+      ...meta,
     }),
   });
 
