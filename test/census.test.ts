@@ -74,8 +74,9 @@ describe('the census of routes', () => {
       }
       assert.ok(statuses.includes('401'), `${where} says that it needs a token`);
       assert.ok(at['x-since'], `${where} says since when`);
-      // Only what makes a token may come without a body.
-      if (at.requestBody) assert.equal(at.requestBody.required, !/authentication-tokens?$/.test(path), where);
+      // Only what makes a token or a lock may come without a body.
+      const bare = /(authentication-tokens?|actions\/lock)$/.test(path);
+      if (at.requestBody) assert.equal(at.requestBody.required, !bare, where);
       assert.equal(Boolean(at['x-audit']), method !== 'get', `${where}: audit action`);
     }
     assert.equal(

@@ -204,7 +204,11 @@ const grants = <L extends string>(levels: readonly L[], table: Partial<Table<Per
   return { levels, choosable, impliedBy, granted, shownOn, changed };
 };
 
-export const { impliedBy, granted, shownOn, changed } = grants(levels, impliedOnProjects);
+/** Grants of one kind, with what can be asked of them. */
+export type Kind<L extends string> = ReturnType<typeof grants<L>>;
+
+export const onProjects = grants(levels, impliedOnProjects);
+export const { impliedBy, granted, shownOn, changed } = onProjects;
 
 /** The same for a grant on a single workspace. */
 export const onWorkspaces = grants(workspaceLevels, impliedOnWorkspaces);

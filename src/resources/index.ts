@@ -7,8 +7,11 @@ import { organizations } from './organizations.ts';
 import { projects } from './projects.ts';
 import { teamMemberships } from './team-memberships.ts';
 import { teamProjects } from './team-projects.ts';
+import { teamWorkspaces } from './team-workspaces.ts';
 import { teams } from './teams.ts';
 import { users } from './users.ts';
+import { workspaceActions } from './workspace-actions.ts';
+import { workspaces } from './workspaces.ts';
 
 export const operations: readonly Operation[] = [
   ...teamProjects,
@@ -19,4 +22,7 @@ export const operations: readonly Operation[] = [
   ...projects,
   ...users,
   ...authenticationTokens,
+  ...workspaces,
+  ...workspaceActions,
+  ...teamWorkspaces,
 ];

@@ -87,9 +87,10 @@ export class Request<P extends string = string, B = unknown> {
     throw new Error('a body without flaws was refused');
   }
 
-  /** Whether the path ends in this id; an organization is known by its name, whatever its case. */
+  /** Whether the path ends in this id; an organization is known by its name, whatever its case, and a path by name says no id. */
   #isOwnId(id: string): boolean {
     const [name, own = ''] = Object.entries(this.#incoming.params).at(-1) ?? [];
+    if (name === 'name') return true;
     return name === 'organization' ? id.toLowerCase() === own.toLowerCase() : id === own;
   }
 

@@ -2,19 +2,15 @@
 
 import {
   type Access,
-  changed,
   type Grant,
   granted,
-  nothing,
+  onProjects,
   type Permission,
   permissions,
   shownOn,
-  type Value,
   valueIn,
-  type Wish,
 } from '../core/access.ts';
 import {
-  excess,
   mayManageTeamAccess,
   mayReadOrganization,
   maySeeTeam,
@@ -32,10 +28,8 @@ import { type Document, one, pathOf, type Resource, toOne } from '../wire/docume
 import {
   access,
   exactly,
-  flag,
   linkingCreation,
   oneDocument,
-  oneOf,
   open,
   optional,
   pagedDocument,
@@ -45,19 +39,17 @@ import {
   update,
 } from '../wire/schemas.ts';
 import { get, list, patch, pointerTo, post, type Request, remove } from './operation.ts';
+import { decided, valueSchema, type Wording, wishOf } from './team-access.ts';
 
 // Shape
 
 type Group = Permission['group'];
 
-const valueSchema = (values: readonly Value[]): TSchema =>
-  typeof values[0] === 'boolean' ? flag : oneOf(...(values as string[]));
-
 const permissionSchemas = (group: Group, wrap: (schema: TSchema, later: boolean) => TSchema) =>
   Object.fromEntries(
     permissions
       .filter(permission => permission.group === group)
-      .map(({ key, values, later }) => [key, wrap(valueSchema(values), later)]),
+      .map(permission => [permission.key, wrap(valueSchema(permission), permission.later)]),
   );
 
 const wished = (group: Group) => optional(open(permissionSchemas(group, schema => optional(schema))));
@@ -77,13 +69,8 @@ const TeamProjectResource = resource(
 
 type Attributes = { access?: Access } & { [G in Group]?: Readonly<Record<string, unknown>> };
 
-const wishOf = (attributes: Attributes = {}): Wish => ({
-  access: attributes.access,
-  values: permissions.flatMap(permission => {
-    const value = attributes[permission.group]?.[permission.key];
-    return value === undefined ? [] : [{ permission, value: value as Value }];
-  }),
-});
+const wishFrom = (attributes: Attributes = {}) =>
+  wishOf(onProjects, attributes.access, ({ group, key }) => attributes[group]?.[key]);
 
 type TeamProject = {
   readonly id: string;
@@ -167,23 +154,10 @@ const save = (tx: Tx, id: string, grant: Grant) => {
 
 // Operations
 
-const pointerAt = ({ group, key }: Permission): string => `/data/attributes/${group}/${key}`;
-
-/** What the wish makes of the present grant, as far as the caller may give it. */
-const decided = (caller: Standing, wish: Wish, present?: Grant): Grant => {
-  const next = changed(present, wish);
-  if ('refused' in next) {
-    const detail = `cannot be chosen with the access level '${wish.access ?? present?.access}': use 'custom'`;
-    throw invalid(...next.refused.map(each => ({ pointer: pointerAt(each), detail: `${each.key} ${detail}` })));
-  }
-  const beyondReach = excess(caller, granted(next), present ? granted(present) : nothing);
-  if (beyondReach.length > 0) {
-    const detail = 'would be more than your own access to this project';
-    throw next.access === 'custom'
-      ? invalid(...beyondReach.map(each => ({ pointer: pointerAt(each), detail: `${each.key} ${detail}` })))
-      : invalid({ pointer: '/data/attributes/access', detail: `'${next.access}' ${detail}` });
-  }
-  return next;
+const wording: Wording = {
+  place: 'project',
+  pointerAt: ({ group, key }) => `/data/attributes/${group}/${key}`,
+  refusal: ({ key }, access) => `${key} cannot be chosen with the access level '${access}': use 'custom'`,
 };
 
 /** An audit row about team access is one about the project. */
@@ -261,7 +235,7 @@ const create = post({
       team => team.organization === stand.organization && maySeeTeam(stand, team),
       pointerTo('team'),
     );
-    const grant = decided(stand, wishOf(request.body().data.attributes));
+    const grant = decided(onProjects, stand, wishFrom(request.body().data.attributes), undefined, wording);
     const created = { id: request.newId('tprj'), project, team, grant };
     await add(tx, created, stand.organization, now);
     const answer = documentOf(created);
@@ -283,7 +257,7 @@ const modify = patch({
     found(stand, mayManageTeamAccess);
     const before = documentOf(present);
     request.expectUnchanged(before);
-    const grant = decided(stand, wishOf(request.body().data.attributes), present.grant);
+    const grant = decided(onProjects, stand, wishFrom(request.body().data.attributes), present.grant, wording);
     const after = documentOf({ ...present, grant });
     await save(request.tx, present.id, grant);
     return { answer: after, change: { ...on(stand), before: before.data, after: after.data } };

@@ -33,6 +33,20 @@ export const onWorkspace = (id: string): Sql => sql`
   join projects on projects.id = workspaces.project_id
   where workspaces.id = ${id}`;
 
+export const onWorkspaceNamed = (organization: string, name: string): Sql => sql`
+  select workspaces.organization_id, workspaces.project_id, projects.is_default, workspaces.id as workspace_id
+  from organizations
+  join workspaces on workspaces.organization_id = organizations.id
+  join projects on projects.id = workspaces.project_id
+  where lower(organizations.name) = lower(cast(${organization} as ctext))
+    and lower(workspaces.name) = lower(cast(${name} as ctext))`;
+
+export const onDefaultProjectOf = (organization: string): Sql => sql`
+  select projects.organization_id, projects.id as project_id, projects.is_default, null as workspace_id
+  from organizations
+  join projects on projects.organization_id = organizations.id and projects.is_default = 1
+  where lower(organizations.name) = lower(cast(${organization} as ctext))`;
+
 /** Wherever the caller may hold anything: its organizations, and the projects and workspaces on which its teams have grants. */
 export const everywhere = (caller: Caller): Sql => sql`
   select id as organization_id, null as project_id, 0 as is_default, null as workspace_id

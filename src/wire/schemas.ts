@@ -1,9 +1,9 @@
 /** The schemas that families share: for requests, which ignore what they do not know, and for answers, which are exact. */
 
-import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import { type Static, type TObject, type TOptional, type TProperties, type TSchema, Type } from 'typebox';
 import { accesses } from '../core/access.ts';
 
-export type { Static, TProperties, TSchema };
+export type { Static, TOptional, TProperties, TSchema };
 
 export const text = Type.String();
 export const flag = Type.Boolean();
@@ -23,6 +23,19 @@ export const upTo = (maxLength: number) => Type.String({ maxLength });
 
 /** Text with a rule of its own, which is also what a client reads when it is broken. */
 export const ruled = (pattern: string, description: string) => Type.String({ pattern, description });
+
+/** A time in any of the forms that clients send; kept as `isoTime` gives it. */
+export const instant = (name: string) =>
+  ruled(
+    '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?(Z|[+-]\\d\\d:\\d\\d)$',
+    `${name} must be a time such as 2030-01-31T12:00:00Z`,
+  );
+
+/** Undefined for a day or an hour that does not exist. */
+export const isoTime = (text: string): string | undefined => {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+};
 
 /** Something that looks like an e-mail address; the proof is a delivered message. */
 export const emailAddress = ruled('^[^\\s@]{1,64}@[^\\s@]{1,255}$', 'Email must be an e-mail address');
@@ -84,6 +97,14 @@ export const related = (type: string) => exactly({ data: identified(type), links
 export const relatedPerhaps = (type: string) => exactly({ data: identified(type), links: optional(relatedLink) });
 export const relatedMany = (type: string) => exactly({ data: Type.Array(identified(type)) });
 export const relatedAny = (...types: string[]) => exactly({ data: exactly({ id: text, type: oneOf(...types) }) });
+
+/** To one of several types, or to none. */
+export const relatedAnyOrNone = (...types: string[]) =>
+  exactly({ data: Type.Unsafe({ anyOf: [exactly({ id: text, type: oneOf(...types) }), Type.Null()] }) });
+/** What clients look for and this server never has. */
+export const nothingRelated = exactly({ data: Type.Null() });
+/** Found at a path of its own. */
+export const linked = exactly({ links: relatedLink });
 
 const selfLink = exactly({ self: text });
 

@@ -82,6 +82,45 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
   await owner.get(`/team-projects/${grant.id}`);
   await owner.patch(`/team-projects/${grant.id}`, 'team-projects', { access: 'write' });
 
+  const newWorkspace = (name: string) => ({
+    type: 'workspaces',
+    attributes: { name },
+    relationships: { project: { data: { type: 'projects', id: project.id } } },
+  });
+  const workspace = await owner.post(`${inside}/workspaces`, newWorkspace('desk'));
+  await owner.get(`${inside}/workspaces`);
+  for (const path of [`/workspaces/${workspace.id}`, `${inside}/workspaces/desk`]) {
+    await owner.get(path);
+    await owner.patch(path, 'workspaces', { description: path });
+  }
+  const actions = `/workspaces/${workspace.id}/actions`;
+  for (const release of ['unlock', 'force-unlock']) {
+    await owner.post(`${actions}/lock`);
+    await owner.post(`${actions}/${release}`);
+  }
+  await owner.get(`/workspaces/${workspace.id}/relationships/remote-state-consumers`);
+
+  const workspaceGrant = await owner.post('/team-workspaces', {
+    type: 'team-workspaces',
+    attributes: { access: 'custom' },
+    relationships: {
+      workspace: { data: { type: 'workspaces', id: workspace.id } },
+      team: { data: { type: 'teams', id: team.id } },
+    },
+  });
+  await owner.get(`/team-workspaces?filter[workspace][id]=${workspace.id}&filter[team][id]=${team.id}`);
+  await owner.get(`/team-workspaces/${workspaceGrant.id}`);
+  await owner.patch(`/team-workspaces/${workspaceGrant.id}`, 'team-workspaces', { access: 'plan' });
+  await owner.delete(`/team-workspaces/${workspaceGrant.id}`);
+
+  await owner.delete(`/workspaces/${workspace.id}`);
+  await owner.post(`${inside}/workspaces`, newWorkspace('chair'));
+  await owner.delete(`${inside}/workspaces/chair`);
+  const { id: third } = await owner.post(`${inside}/workspaces`, newWorkspace('table'));
+  await owner.post(`/workspaces/${third}/actions/safe-delete`);
+  await owner.post(`${inside}/workspaces`, newWorkspace('shelf'));
+  await owner.post(`${inside}/workspaces/shelf/actions/safe-delete`);
+
   const several = await owner.post(`/teams/${team.id}/authentication-tokens`, { attributes: { description: 'one' } });
   await owner.get(`/teams/${team.id}/authentication-tokens`);
   await owner.get(`${inside}/team-tokens`);

@@ -1,0 +1,259 @@
+/** Workspaces: where a project's work is done; known by id, and by name within their organization. */
+
+import {
+  mayAdministerWorkspace,
+  mayCreateWorkspace,
+  mayDeleteWorkspace,
+  mayMoveWorkspace,
+  mayReadOrganization,
+  mayReadWorkspace,
+  type Standing,
+  seesEveryWorkspace,
+} from '../core/authority.ts';
+import { found } from '../core/fault.ts';
+import { type Order, pageOf } from '../store/paging.ts';
+import { contains, matchesWildcards } from '../store/search.ts';
+import { type Sql, sql } from '../store/sql.ts';
+import {
+  inOrganizationNamed,
+  onDefaultProjectOf,
+  onProject,
+  onWorkspace,
+  onWorkspaceNamed,
+  ownTeams,
+  standing,
+} from '../store/standing.ts';
+import type { Tx } from '../store/store.ts';
+import { type Document, one } from '../wire/document.ts';
+import { literal, oneDocument, open, optional, pagedDocument, reference, ruled, text } from '../wire/schemas.ts';
+import { get, list, type Operation, patch, pointerTo, post, type Request, remove } from './operation.ts';
+import {
+  addWorkspace,
+  type Columns,
+  fromRow,
+  load,
+  save,
+  selected,
+  shown,
+  standingOn,
+  type Workspace,
+  WorkspaceResource,
+} from './workspace-resource.ts';
+import { changedSettings, settable } from './workspace-settings.ts';
+
+// Shape
+
+const name = ruled(
+  '^[A-Za-z0-9_-]{1,90}$',
+  'Name may only contain letters, digits, hyphens and underscores, with 1 to 90 characters',
+);
+
+const relationships = optional(open({ project: optional(open({ data: reference('projects') })) }));
+
+const Creation = open({
+  data: open({ type: literal('workspaces'), attributes: open({ name, ...settable }), relationships }),
+});
+const Update = open({
+  data: open({
+    type: optional(literal('workspaces')),
+    id: optional(text),
+    attributes: optional(open({ name: optional(name), ...settable })),
+    relationships,
+  }),
+});
+
+const documentOf = (workspace: Workspace, standing: Standing): Document => one(shown(workspace, standing));
+
+// Operations
+
+const inOrganization = '/api/v2/organizations/:organization/workspaces';
+export const byId = '/api/v2/workspaces/:id';
+export const byName = `${inOrganization}/:name` as const;
+export const common = { family: 'workspaces', since: 'before the dated list' } as const;
+export const answer = oneDocument(WorkspaceResource);
+
+/** A workspace is reached by either of its paths. */
+type Reaching = Request<typeof byId> | Request<typeof byName>;
+const placeOf = ({ params }: Reaching): Sql =>
+  'id' in params ? onWorkspace(params.id) : onWorkspaceNamed(params.organization, params.name);
+
+export const reached = async (request: Reaching, may: (standing: Standing) => boolean) => {
+  const stand = found(await standing(request.tx, request.caller, placeOf(request)), may);
+  const present = found(await load(request.tx, stand.workspace as string));
+  return { stand, present, before: documentOf(present, stand) };
+};
+
+export const on = ({ organization, workspace }: Standing) => ({ organization, id: workspace as string });
+
+const orders: Readonly<Record<string, Sql>> = {
+  name: sql`lower_name`,
+  'latest-change-at': sql`updated_at`,
+  // Nothing is run here, so this leaves the order of creation.
+  'current-run.created-at': sql`created_at`,
+};
+
+const orderOf = ({ sort }: Request): Order | undefined =>
+  sort && [
+    { column: orders[sort.by] as Sql, descending: sort.descending },
+    { column: sql`id`, descending: sort.descending },
+  ];
+
+const listing = list({
+  ...common,
+  path: inOrganization,
+  summary: 'List the workspaces of an organization',
+  filters: [
+    'search[name]',
+    'search[wildcard-name]',
+    'search[tags]',
+    'search[exclude-tags]',
+    'filter[project][id]',
+    'filter[current-run][status]',
+  ],
+  sorts: Object.keys(orders),
+  success: 200,
+  answer: pagedDocument(WorkspaceResource),
+  failures: [404],
+  run: async request => {
+    const { tx, caller, params, page } = request;
+    const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayReadOrganization);
+    const teams = ownTeams(caller);
+    const granted = sql`(
+      workspaces.project_id in (select project_id from team_projects where team_id in (${teams}))
+      or workspaces.id in (select workspace_id from team_workspaces where team_id in (${teams}))
+    )`;
+    const rows = await pageOf<Columns>(
+      tx,
+      sql`${selected(teams)}
+        where workspaces.organization_id = ${stand.organization}
+          and ${seesEveryWorkspace(stand) ? sql`1 = 1` : granted}
+          and ${narrowed(request)}`,
+      page,
+      orderOf(request),
+    );
+    return request.paged(rows, row => shown(fromRow(row), standingOn(stand, row)));
+  },
+});
+
+/** What the query asks for, of what the caller sees. */
+const narrowed = (request: Request): Sql => {
+  const conditions = [
+    when(request.parameter('search[name]'), name => contains(sql`workspaces.name`, name)),
+    when(request.parameter('search[wildcard-name]'), name => matchesWildcards(sql`workspaces.name`, name)),
+    when(request.parameter('filter[project][id]'), project => sql`workspaces.project_id = ${project}`),
+    // Nothing is run here, so no run has this or that status.
+    when(request.parameter('filter[current-run][status]'), () => sql`1 = 0`),
+  ];
+  return conditions.reduce((all, next) => sql`${all} and ${next}`);
+};
+
+const when = <T>(value: T | undefined, condition: (value: T) => Sql): Sql =>
+  value === undefined ? sql`1 = 1` : condition(value);
+
+/** The project that a body names, in this organization, where the caller may do this. */
+const projectNamed = async (request: Request, organization: string, may: (standing: Standing) => boolean) => {
+  const id = request.named('project');
+  if (id === undefined) return undefined;
+  const there = await standing(request.tx, request.caller, onProject(id));
+  return found(there, stand => stand.organization === organization && may(stand), pointerTo('project'));
+};
+
+const create = post({
+  ...common,
+  path: inOrganization,
+  summary: 'Create a workspace, in the default project unless another is named',
+  audit: { resource: 'workspace', action: 'create' },
+  body: Creation,
+  success: 201,
+  answer,
+  failures: [404, 422],
+  run: async request => {
+    const { tx, caller, params, now } = request;
+    const home = found(await standing(tx, caller, onDefaultProjectOf(params.organization)), mayReadOrganization);
+    const stand =
+      (await projectNamed(request, home.organization, mayCreateWorkspace)) ?? found(home, mayCreateWorkspace);
+    const { name, ...wished } = request.body().data.attributes;
+    const id = request.newId('ws');
+    const project = stand.project as string;
+    await addWorkspace(tx, { id, organizationId: stand.organization, project, name, settings: {}, createdAt: now });
+    const added = found(await load(tx, id));
+    const created = { ...added, settings: changedSettings(added.settings, wished, added.inherited) };
+    await save(tx, created);
+    const answer = documentOf(created, found(await standing(tx, caller, onWorkspace(id))));
+    return { answer, change: { organization: stand.organization, id, before: null, after: answer.data } };
+  },
+});
+
+/** A change of settings, a move, or both: each needs its own right. */
+const mayChange = (request: Request, moves: boolean) => (standing: Standing) => {
+  const { data } = (request.rawBody ?? {}) as { data?: { attributes?: object } | null };
+  const changes = Object.keys(data?.attributes ?? {}).length > 0;
+  return (mayAdministerWorkspace(standing) || (moves && !changes)) && (mayMoveWorkspace(standing) || !moves);
+};
+
+const operationsAt = <const P extends typeof byId | typeof byName>(path: P): Operation[] => [
+  get({
+    ...common,
+    path,
+    summary: 'Show a workspace',
+    success: 200,
+    answer,
+    failures: [404],
+    run: async request => (await reached(request as Reaching, mayReadWorkspace)).before,
+  }),
+
+  patch({
+    ...common,
+    path,
+    summary: 'Update a workspace, or move it to another project',
+    audit: { resource: 'workspace', action: 'update' },
+    body: Update,
+    success: 200,
+    answer,
+    failures: [404, 412, 422],
+    run: async request => {
+      const target = request.named('project');
+      const { stand, present, before } = await reached(request as Reaching, here =>
+        mayChange(request, target !== undefined && target !== here.project)(here),
+      );
+      const moves = target !== undefined && target !== present.project;
+      if (moves) await projectNamed(request, stand.organization, mayMoveWorkspace);
+      request.expectUnchanged(before);
+      const { name = present.name, ...wished } = request.body().data.attributes ?? {};
+      const settings = changedSettings(present.settings, wished, present.inherited);
+      await save(request.tx, {
+        ...present,
+        project: target ?? present.project,
+        name,
+        settings,
+        updatedAt: request.now,
+      });
+      const answer = await shownAgain(request, present.id);
+      return { answer, change: { ...on(stand), before: before.data, after: answer.data } };
+    },
+  }),
+
+  remove({
+    ...common,
+    path,
+    summary: 'Delete a workspace, locked or not',
+    audit: { resource: 'workspace', action: 'destroy' },
+    success: 204,
+    failures: [404, 412],
+    run: async request => {
+      const { stand, before } = await reached(request as Reaching, mayDeleteWorkspace);
+      request.expectUnchanged(before);
+      await removeWorkspace(request.tx, stand);
+      return { answer: undefined, change: { ...on(stand), before: before.data, after: null } };
+    },
+  }),
+];
+
+/** As it is after a change, with what the caller may do from now on. */
+export const shownAgain = async ({ tx, caller }: Request, id: string): Promise<Document> =>
+  documentOf(found(await load(tx, id)), found(await standing(tx, caller, onWorkspace(id))));
+
+export const removeWorkspace = (tx: Tx, { workspace }: Standing) =>
+  tx.run(sql`delete from workspaces where id = ${workspace}`);
+
+export const workspaces: readonly Operation[] = [listing, create, ...operationsAt(byId), ...operationsAt(byName)];
