@@ -52,12 +52,14 @@ create table team_workspaces (
 create index team_workspaces_order on team_workspaces (workspace_id, created_at, id);
 
 -- A key and a value on a project or on a workspace, which has those of its project too unless it sets the key itself.
+-- ordinal is the place in the order in which they were given.
 create table tag_bindings (
   id ctext primary key,
   project_id ctext references projects (id) on delete cascade,
   workspace_id ctext references workspaces (id) on delete cascade,
   key ctext not null,
   value ctext not null,
+  ordinal integer not null,
   created_at ctext not null,
   check ((project_id is null) <> (workspace_id is null))
 );

@@ -161,12 +161,11 @@ export const visibleTeams = (standing: Standing): Sight =>
 
 /** The teams whose access to the project the caller sees. */
 export const visibleTeamAccess = (standing: Standing): Sight =>
-  mayManageTeamAccess(standing)
-    ? 'all'
-    : { own: own(standing), listed: reaches(standing, 'project-access.teams', 'read') };
+  mayManageTeamAccess(standing) ? 'all' : { own: own(standing), listed: mayReadTeamAccess(standing) };
 
 // Team access
 
+export const mayReadTeamAccess = (standing: Standing): boolean => reaches(standing, 'project-access.teams', 'read');
 export const mayManageTeamAccess = (standing: Standing): boolean => reaches(standing, 'project-access.teams', 'manage');
 
 /** Nobody grants more than they hold: what a change would add beyond the caller's own access. */
@@ -180,6 +179,8 @@ export const excess = (standing: Standing, next: Permissions, present: Permissio
 export const mayReadProject = (standing: Standing): boolean => reaches(standing, 'project-access.settings', 'read');
 export const mayUpdateProject = (standing: Standing): boolean => reaches(standing, 'project-access.settings', 'update');
 export const mayDeleteProject = (standing: Standing): boolean => reaches(standing, 'project-access.settings', 'delete');
+export const mayManageVariableSets = (standing: Standing): boolean =>
+  reaches(standing, 'project-access.variable-sets', 'write');
 export const mayCreateProject = (standing: Standing): boolean =>
   isOwner(standing) || holds(standing, 'manage-projects');
 

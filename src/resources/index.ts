@@ -5,6 +5,7 @@ import type { Operation } from './operation.ts';
 import { organizationMemberships } from './organization-memberships.ts';
 import { organizations } from './organizations.ts';
 import { projects } from './projects.ts';
+import { tagBindings } from './tag-bindings.ts';
 import { teamMemberships } from './team-memberships.ts';
 import { teamProjects } from './team-projects.ts';
 import { teamWorkspaces } from './team-workspaces.ts';
@@ -20,6 +21,7 @@ export const operations: readonly Operation[] = [
   ...teams,
   ...teamMemberships,
   ...projects,
+  ...tagBindings,
   ...users,
   ...authenticationTokens,
   ...workspaces,

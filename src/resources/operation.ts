@@ -143,6 +143,35 @@ export class Request<P extends string = string, B = unknown> {
       .filter(value => value !== '');
   }
 
+  /** Whether a filter that is either on or off is on. */
+  flag(name: string): boolean {
+    const value = this.parameter(name) ?? '';
+    if (['', 'true', 'false'].includes(value)) return value === 'true';
+    throw new Fault({ kind: 'bad parameter', parameter: name, detail: `${name} must be true or false` });
+  }
+
+  /** Filters that come under an index of the client's choice, as `filter[tagged][i][key]`: the parts of each index. */
+  indexed<K extends string>(name: string, ...parts: K[]): readonly Readonly<Partial<Record<K, string>>>[] {
+    const found = parts.flatMap(part =>
+      this.#namesOf(`${name}[i][${part}]`).map(each => ({ part, index: each.slice(0, -part.length - 2), each })),
+    );
+    const byIndex = Map.groupBy(found, ({ index }) => index);
+    return [...byIndex.values()].map(
+      group => Object.fromEntries(group.map(({ part, each }) => [part, this.parameter(each)])) as Record<K, string>,
+    );
+  }
+
+  /** The names under which a filter comes: `[i]` in it stands for any index. */
+  #namesOf(filter: string): readonly string[] {
+    const [head = '', tail] = filter.split('[i]');
+    if (tail === undefined) return [filter];
+    const isIndexed = (name: string) =>
+      name.startsWith(`${head}[`) &&
+      name.endsWith(`]${tail}`) &&
+      !/[[\]]/.test(name.slice(head.length + 1, -tail.length - 1));
+    return Object.keys(this.#incoming.query).filter(isIndexed);
+  }
+
   get page() {
     return pageAsked(this.#incoming.query);
   }
@@ -161,7 +190,8 @@ export class Request<P extends string = string, B = unknown> {
     );
     const { requiredFilters = [], filters = [], includes, sorts } = this.#operation;
     const others = [...(includes ? ['include'] : []), ...(sorts ? ['sort'] : [])];
-    const carried = [...requiredFilters, ...filters, ...others].map(name => [name, this.parameter(name)]);
+    const names = [...requiredFilters, ...filters, ...others].flatMap(name => this.#namesOf(name));
+    const carried = names.map(name => [name, this.parameter(name)]);
     return paged(
       items.map(shown),
       total,
@@ -199,7 +229,7 @@ type Common = {
   readonly answer?: TSchema;
   /** The statuses of failure that are this operation's own; those of every request go without saying. */
   readonly failures: readonly (400 | 403 | 404 | 409 | 412 | 422)[];
-  /** Query parameters beside the page's: what a list is of, and what narrows it. */
+  /** Query parameters beside the page's: what a list is of, and what narrows it; `[i]` stands for any index. */
   readonly requiredFilters?: readonly string[];
   readonly filters?: readonly string[];
   /** What `include` may name, with hyphens. */

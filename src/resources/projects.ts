@@ -1,40 +1,57 @@
 /** Projects: every organization has a default one, and workspaces and team access live in them. */
 
-import { type Access, at, covers, type PermissionName, type Value } from '../core/access.ts';
 import {
-  effective,
   mayCreateProject,
+  mayCreateWorkspace,
   mayDeleteProject,
-  mayManageTeamAccess,
+  mayMoveWorkspace,
   mayReadOrganization,
   mayReadProject,
   mayUpdateProject,
   type Standing,
-  seesEveryProject,
 } from '../core/authority.ts';
-import { found, nameTaken, refused } from '../core/fault.ts';
-import { pageOf } from '../store/paging.ts';
+import { Fault, found, nameTaken, refused } from '../core/fault.ts';
+import { contains } from '../store/search.ts';
 import { type Sql, sql } from '../store/sql.ts';
-import { grantOf, inOrganizationNamed, onProject, ownTeams, standing } from '../store/standing.ts';
-import type { Tx } from '../store/store.ts';
-import { type Document, one, pathOf, type Resource, toOne } from '../wire/document.ts';
 import {
-  creation,
+  inOrganizationNamed,
+  onProject,
+  onWorkspaces,
+  packedGrant,
+  standing,
+  standings,
+  standingWithGrants,
+  type TeamGrant,
+} from '../store/standing.ts';
+import type { Tx } from '../store/store.ts';
+import { type Document, one } from '../wire/document.ts';
+import {
+  count,
   exactly,
-  flag,
+  literal,
   oneDocument,
+  open,
   optional,
   orNull,
   pagedDocument,
-  related,
-  resource,
+  pagination,
+  references,
   ruled,
   text,
-  time,
-  update,
   upTo,
 } from '../wire/schemas.ts';
 import { get, list, patch, post, type Request, remove } from './operation.ts';
+import { changedSettings, type Settings, settable } from './project-settings.ts';
+import {
+  included,
+  type Project,
+  ProjectResource,
+  pageOfProjects,
+  projectSeen,
+  type Seen,
+  shown,
+} from './project-view.ts';
+import { EffectiveTagBindingResource, saveTags, tagFilters, taggedProjects, wishedTags } from './tag-bindings.ts';
 
 // Shape
 
@@ -43,132 +60,47 @@ const name = ruled(
   'Name may only contain letters, digits, spaces, hyphens and underscores, with 3 to 40 characters and no space at either end',
 );
 const description = optional(orNull(upTo(256)));
+const relationships = optional(open(wishedTags));
 
-const Creation = creation('projects', { name, description });
-const Update = update('projects', { name: optional(name), description });
-
-const may = (standing: Standing) => {
-  const reaches = <N extends PermissionName>(name: N, value: Value<N>) => covers(effective(standing), at(name, value));
-  return {
-    'can-read': mayReadProject(standing),
-    'can-update': mayUpdateProject(standing),
-    'can-destroy': mayDeleteProject(standing) && !standing.onDefaultProject,
-    'can-create-workspace': reaches('workspace-access.create', true),
-    'can-move-workspace': reaches('workspace-access.move', true),
-    'can-read-teams': reaches('project-access.teams', 'read'),
-    'can-manage-teams': mayManageTeamAccess(standing),
-  };
-};
-
-const ProjectResource = resource(
-  'projects',
-  {
-    name: text,
-    description: orNull(text),
-    'created-at': time,
-    permissions: exactly({
-      'can-read': flag,
-      'can-update': flag,
-      'can-destroy': flag,
-      'can-create-workspace': flag,
-      'can-move-workspace': flag,
-      'can-read-teams': flag,
-      'can-manage-teams': flag,
-    }),
-  },
-  { organization: related('organizations') },
-);
-
-type Project = {
-  readonly id: string;
-  readonly organization: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly createdAt: string;
-};
-
-const shown = ({ id, organization, name, description, createdAt }: Project, standing: Standing): Resource => ({
-  id,
-  type: 'projects',
-  attributes: { name, description, 'created-at': createdAt, permissions: may(standing) },
-  relationships: { organization: toOne('organizations', organization) },
-  links: { self: pathOf('projects', id) },
+const Creation = open({
+  data: open({ type: literal('projects'), attributes: open({ name, description, ...settable }), relationships }),
+});
+const Update = open({
+  data: open({
+    type: optional(literal('projects')),
+    id: optional(text),
+    attributes: optional(open({ name: optional(name), description, ...settable })),
+    relationships,
+  }),
 });
 
-const documentOf = (project: Project, standing: Standing): Document => one(shown(project, standing));
+const documentOf = (seen: Seen): Document => one(shown(seen), seen.tags && included([seen]));
 
 // Storage
 
-type Columns = [
-  id: string,
-  organization: string,
-  name: string,
-  description: string | null,
-  createdAt: string,
-  isDefault: number,
-  grants: string | null,
-];
-
-/** With the grants of these teams, so that a whole page knows what the caller may do on each project of it. */
-const selected = (teams: Sql): Sql => sql`
-  select projects.id, organizations.name, projects.name as project_name, projects.description, projects.created_at,
-    projects.is_default,
-    (
-      select string_agg(team_id || ' ' || access || ' ' || coalesce(chosen, 0), ',')
-      from team_projects
-      where team_projects.project_id = projects.id and team_projects.team_id in (${teams})
-    ) as grants
-  from projects
-  join organizations on organizations.id = projects.organization_id`;
-
-const fromRow = ([id, organization, name, description, createdAt]: Columns): Project => ({
-  id,
-  organization,
-  name,
-  description,
-  createdAt,
-});
-
-/** The caller's standing in the organization, taken to one project of a page. */
-const standingOn = (stand: Standing, [id, , , , , isDefault, grants]: Columns): Standing => {
-  const byTeam = new Map(
-    grants
-      ?.split(',')
-      .map(grant => grant.split(' ') as [string, Access, string])
-      .map(([team, access, chosen]) => [team, grantOf(access, Number(chosen), 0)]),
-  );
-  return {
-    ...stand,
-    project: id,
-    onDefaultProject: isDefault === 1,
-    teams: stand.teams.map(team => ({ ...team, grant: byTeam.get(team.id) })),
-  };
-};
-
-const load = async (tx: Tx, id: string): Promise<Project | undefined> => {
-  const row = await tx.row<Columns>(sql`${selected(sql`null`)} where projects.id = ${id}`);
-  return row && fromRow(row);
-};
-
 export const defaultProject = 'Default Project';
+
+type NewProject = Pick<Project, 'id' | 'name' | 'description' | 'createdAt'> & { readonly settings?: Settings };
 
 export const addProject = async (
   tx: Tx,
-  { id, name, description, createdAt }: Omit<Project, 'organization'>,
+  { id, name, description, createdAt, settings = {} }: NewProject,
   organizationId: string,
   isDefault = false,
 ): Promise<void> => {
   const added = await tx.run(sql`
-    insert into projects (id, organization_id, name, description, is_default, created_at)
-    values (${id}, ${organizationId}, ${name}, ${description}, ${isDefault ? 1 : 0}, ${createdAt})
+    insert into projects (id, organization_id, name, description, settings, is_default, created_at)
+    values (
+      ${id}, ${organizationId}, ${name}, ${description}, ${JSON.stringify(settings)}, ${isDefault ? 1 : 0}, ${createdAt}
+    )
     on conflict (organization_id, lower(name)) do nothing`);
   if (added === 0) throw nameTaken();
 };
 
-const save = async (tx: Tx, { id, name, description }: Project, organizationId: string): Promise<void> => {
+const save = async (tx: Tx, { id, name, description, settings }: Project, organizationId: string): Promise<void> => {
   const saved = await tx.run(sql`
     update projects
-    set name = ${name}, description = ${description}
+    set name = ${name}, description = ${description}, settings = ${JSON.stringify(settings)}
     where id = ${id} and not exists (
       select 1
       from projects as other
@@ -177,113 +109,225 @@ const save = async (tx: Tx, { id, name, description }: Project, organizationId: 
   if (saved === 0) throw nameTaken();
 };
 
+const settingsOf = async (tx: Tx, organizationId: string): Promise<Settings> => {
+  const row = await tx.row<[settings: string]>(sql`select settings from organizations where id = ${organizationId}`);
+  return JSON.parse(row?.[0] ?? '{}');
+};
+
+// Filters
+
+const permissionFilters: Readonly<Record<string, (standing: Standing) => boolean>> = {
+  'filter[permissions][create-workspace]': mayCreateWorkspace,
+  'filter[permissions][update]': mayUpdateProject,
+  'filter[permissions][move-stack]': mayMoveWorkspace,
+};
+
+/** What `may` says of one project, said of every row of a query over `projects`. */
+const allowed = (may: (standing: Standing) => boolean, stand: Standing, grants: readonly TeamGrant[]): Sql => {
+  if (may(stand)) return sql`1 = 1`;
+  // Each of these permissions is reached by one grant alone or not at all, so that they can be asked one by one.
+  const enough = grants.filter(({ team, grant }) =>
+    may({ ...stand, teams: stand.teams.map(each => (each.id === team ? { ...each, grant } : each)) }),
+  );
+  const byDefault = may({ ...stand, onDefaultProject: true }) ? sql`projects.is_default = 1` : sql`1 = 0`;
+  return sql`(${byDefault} or exists (
+    select 1
+    from team_projects
+    where team_projects.project_id = projects.id and ${packedGrant} in (${enough.map(({ packed }) => packed)})
+  ))`;
+};
+
+/** By name: one of several whole ones, or a part of it. */
+const named = (request: Request): Sql => {
+  const names = request.valuesOf('filter[names]') ?? [];
+  if (names.length > 0) return sql`lower(projects.name) in (${names.map(name => name.toLowerCase())})`;
+  const part = request.parameter('q') ?? '';
+  return part === '' ? sql`1 = 1` : contains(sql`projects.name`, part);
+};
+
 // Operations
 
 const inOrganization = '/api/v2/organizations/:organization/projects';
 const path = '/api/v2/projects/:id';
 const common = { family: 'projects', since: '2023-01-17' } as const;
-const answer = oneDocument(ProjectResource);
+const answer = oneDocument(ProjectResource, EffectiveTagBindingResource);
+const tags = 'effective-tag-bindings';
 
-const reached = async ({ tx, caller, params }: Request<typeof path>, may: (standing: Standing) => boolean) => {
+const reached = async (request: Request<typeof path>, may: (standing: Standing) => boolean) => {
+  const { tx, caller, params } = request;
   const stand = found(await standing(tx, caller, onProject(params.id)), may);
-  return { stand, present: found(await load(tx, params.id)) };
+  return { stand, present: found(await projectSeen(request, stand, params.id)) };
 };
 
-export const projects = [
-  list({
-    ...common,
-    path: inOrganization,
-    summary: 'List the projects of an organization',
-    success: 200,
-    answer: pagedDocument(ProjectResource),
-    failures: [404],
-    run: async request => {
-      const { tx, caller, params, page } = request;
-      const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayReadOrganization);
-      const teams = ownTeams(caller);
-      const granted = sql`projects.id in (select project_id from team_projects where team_id in (${teams}))`;
-      const rows = await pageOf<Columns>(
-        tx,
-        sql`${selected(teams)}
-          where projects.organization_id = ${stand.organization}
-            and ${seesEveryProject(stand) ? sql`1 = 1` : granted}`,
-        page,
-      );
-      return request.paged(rows, row => shown(fromRow(row), standingOn(stand, row)));
-    },
-  }),
+/** The caller's standing in the organization, with the grants on its projects where a filter needs them. */
+const standingIn = async ({ tx, caller, params }: Request<typeof inOrganization>, withGrants: boolean) => {
+  if (withGrants) return standingWithGrants(tx, caller, params.organization);
+  const stand = await standing(tx, caller, inOrganizationNamed(params.organization));
+  return stand && { stand, grants: [] };
+};
 
-  get({
-    ...common,
-    path,
-    summary: 'Show a project',
-    success: 200,
-    answer,
-    failures: [404],
-    run: async request => {
-      const { stand, present } = await reached(request, mayReadProject);
-      return documentOf(present, stand);
-    },
+const listing = list({
+  ...common,
+  path: inOrganization,
+  summary: 'List the projects of an organization',
+  filters: ['filter[names]', 'q', ...Object.keys(permissionFilters), ...tagFilters],
+  sorts: ['name'],
+  includes: [tags],
+  success: 200,
+  answer: pagedDocument(ProjectResource, {
+    included: [EffectiveTagBindingResource],
+    meta: { ...pagination, 'status-counts': exactly({ total: count, matching: count }) },
   }),
+  failures: [404],
+  run: async request => {
+    const { page, sort } = request;
+    const withTags = request.includes(tags);
+    const asked = Object.entries(permissionFilters).flatMap(([name, may]) => (request.flag(name) ? [may] : []));
+    const { stand, grants } = found(await standingIn(request, asked.length > 0), ({ stand }) =>
+      mayReadOrganization(stand),
+    );
+    const which = [named(request), taggedProjects(request), ...asked.map(may => allowed(may, stand, grants))];
+    const listed = await pageOfProjects(
+      request,
+      stand,
+      which.reduce((all, next) => sql`${all} and ${next}`),
+      page,
+      sort && [{ column: sql`sort_name`, descending: sort.descending }],
+      withTags,
+    );
+    const answer = request.paged(listed, shown, {
+      ...(withTags && { included: included(listed.items) }),
+      meta: { 'status-counts': { total: listed.seen, matching: listed.total } },
+    });
+    // One Go client reads the page under `pagination`, the other looks for it right here.
+    return { ...answer, meta: { ...(answer.meta?.pagination as object), ...answer.meta } };
+  },
+});
 
-  post({
-    ...common,
-    path: inOrganization,
-    summary: 'Create a project',
-    audit: { resource: 'project', action: 'create' },
-    body: Creation,
-    success: 201,
-    answer,
-    failures: [404, 422],
-    run: async request => {
-      const { tx, caller, params, now } = request;
-      const place = inOrganizationNamed(params.organization);
-      const { organization } = found(await standing(tx, caller, place), mayCreateProject);
-      const { name, description = null } = request.body().data.attributes;
-      const id = request.newId('prj');
-      await addProject(tx, { id, name, description, createdAt: now }, organization);
-      const answer = documentOf(found(await load(tx, id)), found(await standing(tx, caller, onProject(id))));
-      return { answer, change: { organization, id, before: null, after: answer.data } };
-    },
-  }),
+const show = get({
+  ...common,
+  path,
+  summary: 'Show a project',
+  includes: [tags],
+  success: 200,
+  answer,
+  failures: [404],
+  run: async request => {
+    const withTags = request.includes(tags);
+    const stand = found(await standing(request.tx, request.caller, onProject(request.params.id)), mayReadProject);
+    return documentOf(found(await projectSeen(request, stand, request.params.id, withTags)));
+  },
+});
 
-  patch({
-    ...common,
-    path,
-    summary: 'Update a project',
-    audit: { resource: 'project', action: 'update' },
-    body: Update,
-    success: 200,
-    answer,
-    failures: [404, 412, 422],
-    run: async request => {
-      const { stand, present } = await reached(request, mayUpdateProject);
-      const before = documentOf(present, stand);
-      request.expectUnchanged(before);
-      const { name = present.name, description = present.description } = request.body().data.attributes ?? {};
-      const next = { ...present, name, description };
-      await save(request.tx, next, stand.organization);
-      const answer = documentOf(next, stand);
-      const change = { organization: stand.organization, id: present.id, before: before.data, after: answer.data };
-      return { answer, change };
-    },
-  }),
+const create = post({
+  ...common,
+  path: inOrganization,
+  summary: 'Create a project',
+  audit: { resource: 'project', action: 'create' },
+  body: Creation,
+  success: 201,
+  answer,
+  failures: [404, 422],
+  run: async request => {
+    const { tx, caller, params, now } = request;
+    const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayCreateProject);
+    const { attributes, relationships } = request.body().data;
+    const { name, description = null } = attributes;
+    const settings = changedSettings({}, attributes, await settingsOf(tx, stand.organization));
+    const id = request.newId('prj');
+    await addProject(tx, { id, name, description, createdAt: now, settings }, stand.organization);
+    const tags = relationships?.['tag-bindings'];
+    const bound = tags && (await saveTags(request, { type: 'projects', id }, tags.data));
+    const answer = documentOf(found(await projectSeen(request, stand, id)));
+    const after = { ...answer.data, ...bound?.after };
+    return { answer, change: { organization: stand.organization, id, before: null, after } };
+  },
+});
 
-  remove({
-    ...common,
-    path,
-    summary: 'Delete a project and all team access to it',
-    audit: { resource: 'project', action: 'destroy' },
-    success: 204,
-    failures: [404, 412, 422],
-    run: async request => {
-      const { stand, present } = await reached(request, mayDeleteProject);
-      const before = documentOf(present, stand);
-      request.expectUnchanged(before);
-      if (stand.onDefaultProject) throw refused('The default project of an organization cannot be deleted.');
-      await request.tx.run(sql`delete from projects where id = ${present.id}`);
-      const change = { organization: stand.organization, id: present.id, before: before.data, after: null };
-      return { answer: undefined, change };
-    },
-  }),
-];
+const modify = patch({
+  ...common,
+  path,
+  summary: 'Update a project',
+  audit: { resource: 'project', action: 'update' },
+  body: Update,
+  success: 200,
+  answer,
+  failures: [404, 412, 422],
+  run: async request => {
+    const { stand, present } = await reached(request, mayUpdateProject);
+    const before = documentOf(present);
+    request.expectUnchanged(before);
+    const { attributes = {}, relationships } = request.body().data;
+    const { project } = present;
+    const { name = project.name, description = project.description } = attributes;
+    const settings = changedSettings(project.settings, attributes, project.organizationSettings);
+    const next = { ...present, project: { ...project, name, description, settings } };
+    await save(request.tx, next.project, stand.organization);
+    const tags = relationships?.['tag-bindings'];
+    const bound = tags && (await saveTags(request, { type: 'projects', id: project.id }, tags.data));
+    const answer = documentOf(next);
+    const change = {
+      organization: stand.organization,
+      id: project.id,
+      before: { ...before.data, ...bound?.before },
+      after: { ...answer.data, ...bound?.after },
+    };
+    return { answer, change };
+  },
+});
+
+const destroy = remove({
+  ...common,
+  path,
+  summary: 'Delete a project and all team access to it',
+  audit: { resource: 'project', action: 'destroy' },
+  success: 204,
+  failures: [404, 412, 422],
+  run: async request => {
+    const { stand, present } = await reached(request, mayDeleteProject);
+    const before = documentOf(present);
+    request.expectUnchanged(before);
+    if (stand.onDefaultProject) throw refused('The default project of an organization cannot be deleted.');
+    const { id } = present.project;
+    const removed = await request.tx.run(sql`
+      delete from projects
+      where id = ${id} and not exists (select 1 from workspaces where project_id = ${id})`);
+    if (removed === 0) throw refused('A project that has workspaces cannot be deleted: move or delete them first.');
+    return { answer: undefined, change: { organization: stand.organization, id, before: before.data, after: null } };
+  },
+});
+
+const moveIn = post({
+  ...common,
+  path: `${path}/relationships/workspaces`,
+  summary: 'Move workspaces into a project: all of those named, or none',
+  audit: { resource: 'project', action: 'move_workspaces' },
+  body: references('workspaces'),
+  success: 204,
+  failures: [403, 404, 422],
+  run: async request => {
+    const { tx, caller, params, now } = request;
+    const stand = found(await standing(tx, caller, onProject(params.id)), mayMoveWorkspace);
+    const ids = [...new Set(request.body().data.map(({ id }) => id))];
+    const movable = (await standings(tx, caller, onWorkspaces(ids))).filter(
+      from => from.organization === stand.organization && mayMoveWorkspace(from),
+    );
+    const refused = ids.filter(id => !movable.some(({ workspace }) => workspace === id));
+    // Absent, hidden and not to be moved are one here too.
+    if (refused.length > 0) {
+      const detail = `These workspaces are not found, or this token may not move them: ${refused.join(', ')}`;
+      throw new Fault({ kind: 'forbidden', detail });
+    }
+    await tx.run(sql`
+      update workspaces
+      set project_id = ${params.id}, updated_at = ${now}
+      where id in (${ids}) and project_id <> ${params.id}`);
+    const told = (project: (from: Standing) => string | null) => ({
+      workspaces: movable.map(from => ({ id: from.workspace, project: project(from) })),
+    });
+    const change = { before: told(from => from.project), after: told(() => params.id) };
+    return { answer: undefined, change: { organization: stand.organization, id: params.id, ...change } };
+  },
+});
+
+export const projects = [listing, show, create, modify, destroy, moveIn];

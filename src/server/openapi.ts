@@ -128,8 +128,8 @@ const published = (value: unknown, schemas: Schemas): unknown => {
   const entries = Object.entries(value).filter(([key, inner]) => key !== 'additionalProperties' || inner !== false);
   const whole = Object.fromEntries(entries.map(([key, inner]) => [key, published(inner, schemas)]));
   const { type, attributes } = (whole.properties ?? {}) as { type?: { const?: string }; attributes?: object };
-  // A request's resource has no links; an answer's has, or may have.
-  const isAnswer = attributes && type?.const && 'links' in (whole.properties as object);
+  // Every resource of an answer has an id; one of a request need not have it.
+  const isAnswer = attributes && type?.const && (whole.required as string[] | undefined)?.includes('id');
   if (!isAnswer) return whole;
   schemas[type.const as string] = whole;
   return { $ref: `#/components/schemas/${type.const}` };

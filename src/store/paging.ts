@@ -12,17 +12,24 @@ const ordered = (order: Order, prefix: Sql): Sql =>
     .map(({ column, descending }) => sql`${prefix}${column}${descending ? sql` desc` : sql``}`)
     .reduce((all, next) => sql`${all}, ${next}`);
 
+const columns = (list: readonly Sql[]): Sql => list.reduce((all, next) => sql`${all}, ${next}`, sql``);
+
+/** What a page needs beside the rows: columns of `page` that are found for its own rows alone, and further totals. */
+type Beside = { readonly columns?: readonly Sql[]; readonly totals?: readonly Sql[] };
+
 /** One page and the total in one statement. `visible` selects every row that the caller may see, with the columns of the order. */
 export const pageOf = async <R extends Row>(
   tx: Tx,
   visible: Sql,
   { number, size }: Page,
   order: Order = byCreation,
-): Promise<Listing<R>> => {
+  beside: Beside = {},
+): Promise<Listing<R> & { readonly totals: readonly number[] }> => {
   const offset = Math.min((number - 1) * size, Number.MAX_SAFE_INTEGER);
+  const { totals = [] } = beside;
   const rows = await tx.rows<[total: number, ...Row]>(sql`
     with visible as (${visible})
-    select (select count(*) from visible), page.*
+    select (select count(*) from visible)${columns(totals)}, page.*${columns(beside.columns ?? [])}
     from (select 1 as one) as one
     left join (
       select *
@@ -31,8 +38,8 @@ export const pageOf = async <R extends Row>(
       limit ${size} offset ${offset}
     ) as page on true
     order by ${ordered(order, sql`page.`)}`);
-  const total = rows[0]?.[0] ?? 0;
+  const [total = 0, ...others] = (rows[0] ?? []).slice(0, 1 + totals.length) as number[];
   // An empty page comes as one row of nulls.
-  const items = rows.map(([, ...row]) => row as Row as R).filter(row => row[0] !== null);
-  return { items, total };
+  const items = rows.map(row => row.slice(1 + totals.length) as Row as R).filter(row => row[0] !== null);
+  return { items, total, totals: others };
 };

@@ -27,11 +27,13 @@ export const onProject = (id: string): Sql => sql`
   from projects
   where id = ${id}`;
 
-export const onWorkspace = (id: string): Sql => sql`
+export const onWorkspace = (id: string): Sql => onWorkspaces([id]);
+
+export const onWorkspaces = (ids: readonly string[]): Sql => sql`
   select workspaces.organization_id, workspaces.project_id, projects.is_default, workspaces.id as workspace_id
   from workspaces
   join projects on projects.id = workspaces.project_id
-  where workspaces.id = ${id}`;
+  where workspaces.id in (${ids})`;
 
 export const onWorkspaceNamed = (organization: string, name: string): Sql => sql`
   select workspaces.organization_id, workspaces.project_id, projects.is_default, workspaces.id as workspace_id
@@ -229,6 +231,42 @@ export const standingAtTeam = async (tx: Tx, caller: Caller, id: string) => {
   const [name, visibility, memberTokens] = facts[0].slice(15) as [string, string, number];
   const team = { id, visibility, owners: name === ownersTeam, memberTokens: memberTokens === 1 };
   return { stand: standingOf(caller, facts), team };
+};
+
+/** A grant on a project or a workspace in one text, as a page aggregates those of the caller's teams. */
+export const packedGrant = sql`team_id || ' ' || access || ' ' || coalesce(chosen, 0)`;
+
+export type TeamGrant<L extends Level | WorkspaceLevel = Level> = {
+  readonly packed: string;
+  readonly team: string;
+  readonly grant: Grant<L> | undefined;
+};
+
+/** What it shows of a later permission is lost on the way: this is for what a grant gives. */
+export const unpackedGrants = <L extends Level | WorkspaceLevel = Level>(text: string | null): TeamGrant<L>[] =>
+  (text?.split(',') ?? []).map(packed => {
+    const [team, access, chosen] = packed.split(' ') as [string, Access<L>, string];
+    return { packed, team, grant: grantOf<L>(access, Number(chosen), 0) };
+  });
+
+/** The caller's standing in an organization, and the grants of its teams on projects, equal ones once. */
+export const standingWithGrants = async (tx: Tx, caller: Caller, organization: string) => {
+  const facts = await factsHere(
+    tx,
+    caller,
+    sql`
+      select id as organization_id, null as project_id, 0 as is_default, null as workspace_id, (
+        select string_agg(packed, ',')
+        from (
+          select distinct ${packedGrant} as packed
+          from team_projects
+          where team_id in (${ownTeams(caller)})
+        ) as place
+      ) as grants
+      from organizations
+      where lower(name) = lower(cast(${organization} as ctext))`,
+  );
+  return facts && { stand: standingOf(caller, facts), grants: unpackedGrants(facts[0].slice(15)[0] as string | null) };
 };
 
 export const columnsOf = (grant: Grant<string>) =>

@@ -105,6 +105,9 @@ export const relatedAnyOrNone = (...types: string[]) =>
 export const nothingRelated = exactly({ data: Type.Null() });
 /** Found at a path of its own. */
 export const linked = exactly({ links: relatedLink });
+/** The same, and named where the request asks for them to be included. */
+export const linkedMany = (type: string) =>
+  exactly({ data: Type.Optional(Type.Array(identified(type))), links: relatedLink });
 
 const selfLink = exactly({ self: text });
 
@@ -131,6 +134,18 @@ export const oneDocument = (data: TSchema, ...included: TSchema[]) => exactly({ 
 const link = orNull(text);
 const pageNumber = orNull(count);
 
+export const pagination = {
+  'current-page': count,
+  'page-size': count,
+  'prev-page': pageNumber,
+  'next-page': pageNumber,
+  'total-pages': count,
+  'total-count': count,
+};
+
+/** A list that always comes whole. */
+export const wholeList = (data: TSchema) => exactly({ data: Type.Array(data) });
+
 export const pagedDocument = (
   data: TSchema,
   { included = [], meta = {} }: { included?: readonly TSchema[]; meta?: TProperties } = {},
@@ -139,17 +154,7 @@ export const pagedDocument = (
     data: Type.Array(data),
     ...includedPerhaps(included),
     links: exactly({ self: link, first: link, prev: link, next: link, last: link }),
-    meta: exactly({
-      pagination: exactly({
-        'current-page': count,
-        'page-size': count,
-        'prev-page': pageNumber,
-        'next-page': pageNumber,
-        'total-pages': count,
-        'total-count': count,
-      }),
-      ...meta,
-    }),
+    meta: exactly({ pagination: exactly(pagination), ...meta }),
   });
 
 export const errorDocument = exactly({

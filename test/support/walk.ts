@@ -21,6 +21,10 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
       writes++;
       return (await done(actor.patch(path, { type, attributes }), `PATCH ${path}`)).body.data;
     },
+    patchAll: async (path: string, data: unknown) => {
+      writes++;
+      await done(actor.patch(path, data), `PATCH ${path}`);
+    },
     delete: async (path: string, data?: unknown) => {
       writes++;
       await done(actor.delete(path, data), `DELETE ${path}`);
@@ -76,6 +80,23 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
   await owner.get(`${inside}/projects`);
   await owner.get(`/projects/${project.id}`);
   await owner.patch(`/projects/${project.id}`, 'projects', { description: 'a path' });
+
+  for (const filter of ['filter[names]=path,other', 'q=at', 'filter[tagged][0][key]=a&filter[tagged][1][value]=b'])
+    await owner.get(`${inside}/projects?${filter}&sort=-name&include=effective_tag_bindings`);
+  for (const permission of ['create-workspace', 'update', 'move-stack'])
+    await owner.get(`${inside}/projects?filter[permissions][${permission}]=true`);
+  await owner.get(`/projects/${project.id}?include=effective_tag_bindings`);
+  const moved = await owner.post(`${inside}/workspaces`, { type: 'workspaces', attributes: { name: 'moved' } });
+  await owner.post(`/projects/${project.id}/relationships/workspaces`, [{ type: 'workspaces', id: moved.id }]);
+  const tags = (...keys: string[]) => keys.map(key => ({ type: 'tag-bindings', attributes: { key, value: 'b' } }));
+  for (const tagged of [`/projects/${project.id}`, `/workspaces/${moved.id}`]) {
+    await owner.patchAll(`${tagged}/tag-bindings`, tags('a', 'b'));
+    await owner.post(`${tagged}/relationships/tag-bindings`, tags('c'));
+    await owner.patchAll(`${tagged}/relationships/tag-bindings`, tags('c', 'd'));
+    for (const list of ['tag-bindings', 'relationships/tag-bindings', 'effective-tag-bindings'])
+      await owner.get(`${tagged}/${list}`);
+  }
+  await owner.delete(`/workspaces/${moved.id}`);
 
   const grant = await owner.post('/team-projects', grantBody(project.id, team.id, { access: 'custom' }));
   await owner.get(`/team-projects?filter[project][id]=${project.id}&filter[team][id]=${team.id}`);

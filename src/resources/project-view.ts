@@ -1,0 +1,272 @@
+/** A project as one caller sees it: its settings, what the caller may do there, and how much it sees of what is in it. */
+
+import {
+  type Caller,
+  mayCreateWorkspace,
+  mayDeleteProject,
+  mayManageTeamAccess,
+  mayManageVariableSets,
+  mayMoveWorkspace,
+  mayReadProject,
+  mayReadTeamAccess,
+  mayReadWorkspace,
+  mayUpdateProject,
+  type Sight,
+  type Standing,
+  seesEveryProject,
+  visibleTeamAccess,
+} from '../core/authority.ts';
+import { type Order, pageOf } from '../store/paging.ts';
+import { within } from '../store/sight.ts';
+import { type Sql, sql } from '../store/sql.ts';
+import { ownTeams, packedGrant, unpackedGrants } from '../store/standing.ts';
+import type { Tx } from '../store/store.ts';
+import { identifier, pathOf, type Relationship, type Resource, toOne } from '../wire/document.ts';
+import type { Listing, Page } from '../wire/paging.ts';
+import {
+  count,
+  exactly,
+  flag,
+  linked,
+  linkedMany,
+  nothingRelated,
+  orNull,
+  related,
+  resource,
+  text,
+  time,
+} from '../wire/schemas.ts';
+import { type Settings, SettingsShape, shownSettings } from './project-settings.ts';
+import { type EffectiveTag, shownEffective, tagsOfProject, unpackedTags } from './tag-bindings.ts';
+
+// Shape
+
+const permissions: Readonly<Record<string, (standing: Standing) => boolean>> = {
+  'can-read': mayReadProject,
+  'can-update': mayUpdateProject,
+  'can-destroy': standing => mayDeleteProject(standing) && !standing.onDefaultProject,
+  'can-create-workspace': mayCreateWorkspace,
+  'can-move-workspace': mayMoveWorkspace,
+  'can-move-stack': mayMoveWorkspace,
+  'can-deploy-no-code-modules': mayCreateWorkspace,
+  'can-read-teams': mayReadTeamAccess,
+  'can-manage-teams': mayManageTeamAccess,
+  'can-manage-tags': mayUpdateProject,
+  'can-manage-in-hcp': () => false,
+  'can-manage-ephemeral-workspace-for-projects': mayUpdateProject,
+  'can-manage-varsets': mayManageVariableSets,
+};
+
+const forEach = <T>(value: (may: (standing: Standing) => boolean) => T): Record<string, T> =>
+  Object.fromEntries(Object.entries(permissions).map(([name, may]) => [name, value(may)]));
+
+export const ProjectResource = resource(
+  'projects',
+  {
+    name: text,
+    description: orNull(text),
+    'created-at': time,
+    ...SettingsShape,
+    'is-unified': flag,
+    'project-count': count,
+    'workspace-count': count,
+    'team-count': count,
+    permissions: exactly(forEach(() => flag)),
+  },
+  {
+    organization: related('organizations'),
+    'default-agent-pool': nothingRelated,
+    'tag-bindings': linked,
+    'effective-tag-bindings': linkedMany('effective-tag-bindings'),
+  },
+);
+
+export type Project = {
+  readonly id: string;
+  readonly organization: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly createdAt: string;
+  readonly settings: Settings;
+  readonly organizationSettings: Settings;
+};
+
+/** What is around and in a project, counted for each of the answers that authority can give. */
+type Counts = {
+  readonly projects: number;
+  readonly workspaces: { readonly all: number; readonly granted: number };
+  readonly teams: { readonly all: number; readonly listed: number; readonly own: number };
+};
+
+/** A project, and the caller's standing on it. */
+export type Seen = {
+  readonly project: Project;
+  readonly counts: Counts;
+  readonly stand: Standing;
+  /** Only where they were asked for. */
+  readonly tags: readonly EffectiveTag[] | undefined;
+};
+
+/** A hidden row counts for nothing: a count is of what the lists show. */
+const counted = ({ projects, workspaces, teams }: Counts, standing: Standing) => {
+  const sight = visibleTeamAccess(standing);
+  const ofTeams = sight === 'all' ? teams.all : sight.listed ? teams.listed : teams.own;
+  return {
+    'project-count': projects,
+    'workspace-count': mayReadWorkspace(standing) ? workspaces.all : workspaces.granted,
+    'team-count': ofTeams,
+  };
+};
+
+export const shown = ({ project, counts, stand, tags }: Seen): Resource => {
+  const { id, organization, name, description, createdAt, settings, organizationSettings } = project;
+  const found = (relation: string): Relationship => ({ links: { related: `${pathOf('projects', id)}/${relation}` } });
+  const named = tags && { data: tags.map(tag => identifier('effective-tag-bindings', tag.id)) };
+  return {
+    id,
+    type: 'projects',
+    attributes: {
+      name,
+      description,
+      'created-at': createdAt,
+      ...shownSettings(settings, organizationSettings),
+      'is-unified': false,
+      ...counted(counts, stand),
+      permissions: forEach(may => may(stand)),
+    },
+    relationships: {
+      organization: toOne('organizations', organization),
+      'default-agent-pool': { data: null },
+      'tag-bindings': found('tag-bindings'),
+      'effective-tag-bindings': { ...named, ...found('effective-tag-bindings') },
+    },
+    links: { self: pathOf('projects', id) },
+  };
+};
+
+/** What projects that are shown with their tags include. */
+export const included = (seen: readonly Seen[]): Resource[] =>
+  seen.flatMap(({ tags }) => tags ?? []).map(shownEffective);
+
+// Storage
+
+type Columns = [
+  id: string,
+  organization: string,
+  name: string,
+  description: string | null,
+  createdAt: string,
+  settings: string,
+  organizationSettings: string,
+  isDefault: number,
+  sortName: string,
+  grants: string | null,
+  workspaces: number,
+  grantedWorkspaces: number,
+  teams: number,
+  listedTeams: number,
+  ownTeams: number,
+  tags: string | null,
+];
+
+const selected = sql`
+  select projects.id, organizations.name as organization_name, projects.name, projects.description, projects.created_at,
+    projects.settings, organizations.settings as organization_settings, projects.is_default,
+    lower(projects.name) as sort_name
+  from projects
+  join organizations on organizations.id = projects.organization_id`;
+
+/** What the rows of a page need beside their own columns: the caller's grants, and the counts. */
+const beside = (caller: Caller, withTags: boolean): Sql[] => {
+  const teams = ownTeams(caller);
+  const workspaces = (which: Sql) => sql`(
+    select count(*)
+    from workspaces
+    where workspaces.project_id = page.id and ${which}
+  )`;
+  const teamAccess = (sight: Sight) => sql`(
+    select count(*)
+    from team_projects
+    join teams on teams.id = team_projects.team_id
+    where team_projects.project_id = page.id and ${within(sight, caller)}
+  )`;
+  return [
+    sql`(
+      select string_agg(${packedGrant}, ',')
+      from team_projects
+      where team_projects.project_id = page.id and team_projects.team_id in (${teams})
+    )`,
+    workspaces(sql`1 = 1`),
+    // A grant on a workspace, whichever it is, shows the workspace.
+    workspaces(sql`workspaces.id in (select workspace_id from team_workspaces where team_id in (${teams}))`),
+    teamAccess('all'),
+    teamAccess({ own: [], listed: true }),
+    teamAccess({ own: [], listed: false }),
+    withTags ? tagsOfProject(sql`page.id`) : sql`null`,
+  ];
+};
+
+/** The projects of the organization that the caller sees, for a query over `projects`. */
+const visible = (stand: Standing, caller: Caller): Sql => {
+  // A grant on a project, whichever it is, shows the project.
+  const granted = sql`projects.id in (select project_id from team_projects where team_id in (${ownTeams(caller)}))`;
+  return sql`projects.organization_id = ${stand.organization} and ${seesEveryProject(stand) ? sql`1 = 1` : granted}`;
+};
+
+const fromRow = (row: Columns, projects: number, stand: Standing, withTags: boolean): Seen => {
+  const [id, organization, name, description, createdAt, settings, organizationSettings, isDefault, , grants] = row;
+  const [all, granted, teams, listed, own, tags] = row.slice(10) as [number, number, number, number, number, string];
+  return {
+    project: {
+      id,
+      organization,
+      name,
+      description,
+      createdAt,
+      settings: JSON.parse(settings),
+      organizationSettings: JSON.parse(organizationSettings),
+    },
+    counts: { projects, workspaces: { all, granted }, teams: { all: teams, listed, own } },
+    stand: standingOn(stand, id, isDefault === 1, grants),
+    tags: withTags ? unpackedTags(tags) : undefined,
+  };
+};
+
+/** The caller's standing in the organization, taken to one project of a page. */
+const standingOn = (stand: Standing, project: string, onDefaultProject: boolean, grants: string | null): Standing => {
+  const byTeam = new Map(unpackedGrants(grants).map(({ team, grant }) => [team, grant]));
+  const teams = stand.teams.map(team => ({ ...team, grant: byTeam.get(team.id) }));
+  return { ...stand, project, onDefaultProject, teams };
+};
+
+type Asker = { readonly tx: Tx; readonly caller: Caller };
+
+/** Those of a page for which `which` holds, and how many the caller sees at all. */
+export const pageOfProjects = async (
+  { tx, caller }: Asker,
+  stand: Standing,
+  which: Sql,
+  page: Page,
+  order: Order | undefined,
+  withTags: boolean,
+): Promise<Listing<Seen> & { readonly seen: number }> => {
+  const all = visible(stand, caller);
+  const { items, total, totals } = await pageOf<Columns>(tx, sql`${selected} where ${all} and ${which}`, page, order, {
+    columns: beside(caller, withTags),
+    totals: [sql`(select count(*) from projects where ${all})`],
+  });
+  const [seen = 0] = totals;
+  return { items: items.map(row => fromRow(row, seen, stand, withTags)), total, seen };
+};
+
+/** One project, if the caller sees it. */
+export const projectSeen = async (
+  asker: Asker,
+  stand: Standing,
+  id: string,
+  withTags = false,
+): Promise<Seen | undefined> => {
+  const one = { number: 1, size: 1 };
+  const { items } = await pageOfProjects(asker, stand, sql`projects.id = ${id}`, one, undefined, withTags);
+  return items[0];
+};
