@@ -40,6 +40,33 @@ describe('statements', () => {
       assert.ok(statements.length <= 3, `${statements.length} statements: ${statements.map(textOf).join('\n')}`);
   });
 
+  test('what a read includes takes one statement more at most, whatever the page size, and none where it is not asked for', async t => {
+    const log: Entry[] = [];
+    const server = await serverFor(t, { store: recording(openSqlite(':memory:'), log) });
+    const directory = new Directory(server);
+    const { actor } = await directory.user('lister');
+    await directory.organization(actor, 'wide');
+    for (let i = 0; i < 10; i++) {
+      await directory.member(actor, 'wide', `member-${i}`);
+      await directory.team(actor, 'wide', { name: `team-${i}` }, ['lister', `member-${i}`]);
+    }
+    const statementsOf = async (path: string) => {
+      const { length } = log;
+      assert.equal((await actor.get(path)).status, 200, path);
+      // Beside the token's.
+      return (log.slice(length).find(({ kind }) => kind === 'read')?.statements.length ?? 0) - 1;
+    };
+    const members = '/organizations/wide/organization-memberships';
+    for (const size of [1, 10, 100]) {
+      assert.equal(await statementsOf(`${members}?page[size]=${size}&q=m&filter[status]=active`), 2);
+      assert.equal(await statementsOf(`${members}?page[size]=${size}&include=user`), 2);
+      assert.equal(await statementsOf(`${members}?page[size]=${size}&include=user,teams`), 3);
+    }
+    assert.equal(await statementsOf('/organizations/wide'), 2);
+    assert.equal(await statementsOf('/organizations/wide?include=entitlement_set,subscription'), 2);
+    assert.equal(await statementsOf('/organizations/wide?include=entitlement_set,subscription,default_project'), 3);
+  });
+
   test('every statement finds its rows by an index', async t => {
     const log: Entry[] = [];
     const store = openSqlite(':memory:');
@@ -62,6 +89,10 @@ describe('statements', () => {
       );
       const each = [
         '/organizations',
+        '/organizations?q=ask&page[size]=1',
+        '/organizations?q[name]=ask&q[email]=ask',
+        '/organizations/asked?include=default-project',
+        '/organizations/asked/organization-memberships?include=user,teams&q=ask&filter[email]=a@example.com,b@example.com',
         '/organization-memberships',
         '/account/details',
         `/teams/${team}`,

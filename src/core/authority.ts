@@ -108,6 +108,12 @@ export const isOwner = ({ organizationToken, teams }: Standing): boolean =>
 const holds = ({ teams }: Standing, ...anyOf: OrganizationPermission[]): boolean =>
   teams.some(team => anyOf.some(permission => (team.organizationAccess & bitOf(permission)) !== 0));
 
+/** An owner, or whose team holds one of these for the whole organization. */
+export const ownerOr =
+  (...anyOf: OrganizationPermission[]) =>
+  (standing: Standing): boolean =>
+    isOwner(standing) || holds(standing, ...anyOf);
+
 const held = ({ teams }: Standing): OrganizationAccess => teams.reduce((all, team) => all | team.organizationAccess, 0);
 
 /** What one team gives in this place: by its organization-level permissions, and by its grants. */
@@ -147,11 +153,9 @@ const own = ({ teams }: Standing): readonly string[] => teams.map(team => team.i
 export const sees = (sight: Sight, team: TeamOnView): boolean =>
   sight === 'all' || sight.own.includes(team.id) || (sight.listed && team.visibility === 'organization');
 
-const managesMembership = (standing: Standing): boolean =>
-  isOwner(standing) || holds(standing, 'manage-membership', 'manage-teams', 'manage-organization-access');
+const managesMembership = ownerOr('manage-membership', 'manage-teams', 'manage-organization-access');
 
-const managesTeams = (standing: Standing): boolean =>
-  isOwner(standing) || holds(standing, 'manage-teams', 'manage-organization-access');
+const managesTeams = ownerOr('manage-teams', 'manage-organization-access');
 
 /** The teams that exist for the caller. */
 export const visibleTeams = (standing: Standing): Sight =>
@@ -181,8 +185,7 @@ export const mayUpdateProject = (standing: Standing): boolean => reaches(standin
 export const mayDeleteProject = (standing: Standing): boolean => reaches(standing, 'project-access.settings', 'delete');
 export const mayManageVariableSets = (standing: Standing): boolean =>
   reaches(standing, 'project-access.variable-sets', 'write');
-export const mayCreateProject = (standing: Standing): boolean =>
-  isOwner(standing) || holds(standing, 'manage-projects');
+export const mayCreateProject = ownerOr('manage-projects');
 
 /** Whether the organization-level permissions alone show every project; else only those with a grant are shown. */
 export const seesEveryProject = (standing: Standing): boolean => mayReadProject(withoutGrants(standing));
@@ -279,6 +282,11 @@ export const mayRemoveMember = (
 // Users
 
 export const isSiteAdmin = (caller: Caller): boolean => caller.kind === 'user' && caller.admin;
+
+/** Whoever is a user has an account of its own; a team or an organization only appears as one. */
+export const hasAccount = (caller: Caller): caller is Extract<Caller, { kind: 'user' }> => caller.kind === 'user';
+
+export const mayReadAccount = (caller: Caller): boolean => caller.kind !== 'audit-trails';
 
 export const isUser = (caller: Caller, user: string): boolean => caller.kind === 'user' && caller.user === user;
 

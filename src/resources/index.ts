@@ -1,6 +1,8 @@
 /** Every family that is served. */
 
+import { accounts } from './account.ts';
 import { authenticationTokens } from './authentication-tokens.ts';
+import { entitlementSets } from './entitlement-set.ts';
 import type { Operation } from './operation.ts';
 import { organizationMemberships } from './organization-memberships.ts';
 import { organizations } from './organizations.ts';
@@ -17,12 +19,14 @@ import { workspaces } from './workspaces.ts';
 export const operations: readonly Operation[] = [
   ...teamProjects,
   ...organizations,
+  ...entitlementSets,
   ...organizationMemberships,
   ...teams,
   ...teamMemberships,
   ...projects,
   ...tagBindings,
   ...users,
+  ...accounts,
   ...authenticationTokens,
   ...workspaces,
   ...workspaceActions,

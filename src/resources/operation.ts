@@ -1,6 +1,6 @@
 /** An operation is data: the router, the OpenAPI document and the census of routes read the same list. */
 
-import type { Caller } from '../core/authority.ts';
+import { type Caller, isUser } from '../core/authority.ts';
 import { Fault } from '../core/fault.ts';
 import { newId, type Prefix, type Random } from '../store/id.ts';
 import type { Tx } from '../store/store.ts';
@@ -10,7 +10,7 @@ import { type Extras, type Listing, pageAsked, paged, parameter, type Query } fr
 import type { Static, TSchema } from '../wire/schemas.ts';
 import { type Check, checker } from '../wire/validation.ts';
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 /** The date in the interface's list of changes that brought the operation. */
 export type Since = `${number}-${number}-${number}` | 'before the dated list';
@@ -71,8 +71,9 @@ export class Request<P extends string = string, B = unknown> {
     const body = this.rawBody ?? {};
     const { id } = (body as { data?: { id?: unknown } | null }).data ?? {};
     // An empty id counts as none: a client sends it so.
-    const isForeign = this.#operation.method === 'PATCH' && typeof id === 'string' && id !== '' && !this.#isOwnId(id);
-    const flaws = isForeign ? [{ pointer: '/data/id', detail: 'id must be the one in the path, or absent' }] : [];
+    const isUpdate = this.#operation.method === 'PATCH' || this.#operation.method === 'PUT';
+    const isForeign = isUpdate && typeof id === 'string' && id !== '' && !this.#isOwnId(id);
+    const flaws = isForeign ? [{ pointer: '/data/id', detail: 'id must be that of what is changed, or absent' }] : [];
     return this.#operation.check?.(body, flaws) as B;
   }
 
@@ -87,9 +88,13 @@ export class Request<P extends string = string, B = unknown> {
     throw new Error('a body without flaws was refused');
   }
 
-  /** Whether the path ends in this id; an organization is known by its name, whatever its case, and a path by name says no id. */
+  /**
+   * Whether the path ends in this id. An organization is known by its name, whatever its case, an account is the caller's,
+   * and a path by name says no id.
+   */
   #isOwnId(id: string): boolean {
     const [name, own = ''] = Object.entries(this.#incoming.params).at(-1) ?? [];
+    if (name === undefined) return isUser(this.caller, id);
     if (name === 'name') return true;
     return name === 'organization' ? id.toLowerCase() === own.toLowerCase() : id === own;
   }
@@ -173,7 +178,7 @@ export class Request<P extends string = string, B = unknown> {
   }
 
   get page() {
-    return pageAsked(this.#incoming.query);
+    return pageAsked(this.#incoming.query, this.#operation.pageSize);
   }
 
   /** Refuses a change to what is no longer as the caller last read it. */
@@ -237,6 +242,8 @@ type Common = {
   /** What `sort` may name; a `-` before it turns it round. */
   readonly sorts?: readonly string[];
   readonly paged?: boolean;
+  /** Of the page where the query has no word of pages; otherwise as every list. */
+  readonly pageSize?: number;
 };
 
 export type Read = Common & {
@@ -288,4 +295,5 @@ const writing =
 
 export const post = writing('POST');
 export const patch = writing('PATCH');
+export const put = writing('PUT');
 export const remove = writing('DELETE');

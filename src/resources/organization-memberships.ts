@@ -8,14 +8,14 @@ import {
   mayReadOrganization,
   mayRemoveMember,
   type Standing,
-  type TeamInQuestion,
   visibleTeams,
 } from '../core/authority.ts';
 import { Fault, found, invalid } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
-import { within } from '../store/sight.ts';
+import { contains, isAmong } from '../store/search.ts';
+import { teamOnView, within } from '../store/sight.ts';
 import { type Sql, sql } from '../store/sql.ts';
-import { inOrganizationNamed, inOrganizationOfMembership, ownersTeam, standing } from '../store/standing.ts';
+import { belonging, inOrganizationNamed, inOrganizationOfMembership, ownersTeam, standing } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import {
   type Document,
@@ -28,7 +28,9 @@ import {
   toOne,
 } from '../wire/document.ts';
 import {
+  count,
   emailAddress,
+  exactly,
   listOf,
   literal,
   oneDocument,
@@ -46,7 +48,8 @@ import {
 } from '../wire/schemas.ts';
 import { get, list, post, type Request, remove } from './operation.ts';
 import { expectAnOwner } from './owners.ts';
-import { addTeamMember, reachedTeam } from './teams.ts';
+import { addTeamMember, shownTeamsOf, TeamResource } from './teams.ts';
+import { shownFellow, shownInvited, UserResource } from './users.ts';
 
 // Shape
 
@@ -65,8 +68,16 @@ export const MembershipResource = resource(
 );
 
 /** Who is only invited has an id of the invitation's own, which tells nothing of other organizations and leads nowhere. */
+const idOfInvited = (membership: string): string => `user-${membership.slice('ou-'.length)}`;
+
 const userOf = (membership: string, user: string | null): Relationship =>
-  user === null ? { data: identifier('users', `user-${membership.slice('ou-'.length)}`) } : toOne('users', user);
+  user === null ? { data: identifier('users', idOfInvited(membership)) } : toOne('users', user);
+
+/** The user that a membership names, whole. */
+const shownUserOf = ([id, , user, email, , , , username]: MembershipColumns): Resource =>
+  user === null || username === null
+    ? shownInvited(idOfInvited(id), email)
+    : shownFellow({ id: user, username, email });
 
 export const shownMembership = ([id, organization, user, email, createdAt, , teams]: MembershipColumns): Resource => ({
   id,
@@ -92,6 +103,7 @@ export type MembershipColumns = [
   createdAt: string,
   owner: number,
   teams: string | null,
+  username: string | null,
 ];
 
 const selected = (teamsSeen: Sql): Sql => sql`
@@ -108,7 +120,8 @@ const selected = (teamsSeen: Sql): Sql => sql`
       from team_memberships
       join teams on teams.id = team_memberships.team_id
       where team_memberships.membership_id = organization_memberships.id and ${teamsSeen}
-    ) as teams
+    ) as teams,
+    users.username
   from organization_memberships
   join organizations on organizations.id = organization_memberships.organization_id
   left join users on users.id = organization_memberships.user_id`;
@@ -117,6 +130,15 @@ const selected = (teamsSeen: Sql): Sql => sql`
 export const membershipsIn = (stand: Standing, caller: Caller, narrowed: Sql): Sql => sql`
   ${selected(within(visibleTeams(stand), caller))}
   where organization_memberships.organization_id = ${stand.organization} and ${narrowed}`;
+
+/** How many there are of each status; nobody is inactive here. */
+const counted = (what: Sql, stand: Standing, narrowed: Sql): Sql => sql`
+  (
+    select count(${what})
+    from organization_memberships
+    left join users on users.id = organization_memberships.user_id
+    where organization_memberships.organization_id = ${stand.organization} and ${narrowed}
+  )`;
 
 const load = (tx: Tx, stand: Standing, caller: Caller, id: string): Promise<MembershipColumns | undefined> =>
   tx.row<MembershipColumns>(membershipsIn(stand, caller, sql`organization_memberships.id = ${id}`));
@@ -154,8 +176,44 @@ const inOrganization = '/api/v2/organizations/:organization/organization-members
 const own = '/api/v2/organization-memberships';
 const path = '/api/v2/organization-memberships/:id';
 const common = { family: 'organization-memberships', since: 'before the dated list' } as const;
-const answer = oneDocument(MembershipResource);
-const page = pagedDocument(MembershipResource);
+const includes = ['user', 'teams'];
+const included = [UserResource, TeamResource];
+
+const statuses: Readonly<Record<string, Sql>> = {
+  active: sql`organization_memberships.user_id is not null`,
+  invited: sql`organization_memberships.user_id is null`,
+  inactive: sql`1 = 0`,
+};
+
+const ofStatus = (request: Request): Sql => {
+  const asked = request.parameter('filter[status]');
+  if (!asked) return sql`1 = 1`;
+  const status = Object.hasOwn(statuses, asked) ? statuses[asked] : undefined;
+  if (status) return status;
+  const detail = `filter[status] must be one of ${Object.keys(statuses).join(', ')}`;
+  throw new Fault({ kind: 'bad parameter', parameter: 'filter[status]', detail });
+};
+
+/** Whose name or e-mail the query searches for. */
+const matching = (request: Request): Sql => {
+  const email = sql`coalesce(users.email, organization_memberships.invited_email)`;
+  const text = request.parameter('q');
+  const emails = request.valuesOf('filter[email]') ?? [];
+  const anywhere = (text: string) => sql`(${contains(sql`users.username`, text)} or ${contains(email, text)})`;
+  return sql`
+    ${text === undefined ? sql`1 = 1` : anywhere(text)} and ${emails.length === 0 ? sql`1 = 1` : isAmong(email, emails)}`;
+};
+
+/** What the query asks to be included with these memberships. */
+const includedWith = async (request: Request, stand: Standing, rows: readonly MembershipColumns[]) => {
+  const [users, teams] = [request.includes('user'), request.includes('teams')];
+  if (!users && !teams) return undefined;
+  const ids = rows.map(([id]) => id);
+  return [
+    ...(users ? rows.map(shownUserOf) : []),
+    ...(teams ? await shownTeamsOf(request.tx, stand, request.caller, ids) : []),
+  ];
+};
 
 const reached = async ({ tx, caller, params }: Request<typeof path>) => {
   const stand = found(await standing(tx, caller, inOrganizationOfMembership(params.id)), mayReadOrganization);
@@ -167,14 +225,31 @@ export const organizationMemberships = [
     ...common,
     path: inOrganization,
     summary: 'List the memberships of an organization',
+    filters: ['q', 'filter[status]', 'filter[email]'],
+    includes,
     success: 200,
-    answer: page,
+    answer: pagedDocument(MembershipResource, {
+      included,
+      meta: { 'status-counts': exactly({ total: count, active: count, invited: count }) },
+    }),
     failures: [404],
     run: async request => {
       const { tx, caller, params } = request;
       const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayReadOrganization);
-      const rows = await pageOf<MembershipColumns>(tx, membershipsIn(stand, caller, sql`1 = 1`), request.page);
-      return request.paged(rows, shownMembership);
+      const matches = matching(request);
+      const { items, total, totals } = await pageOf<MembershipColumns>(
+        tx,
+        membershipsIn(stand, caller, sql`${matches} and ${ofStatus(request)}`),
+        request.page,
+        undefined,
+        { totals: [counted(sql`*`, stand, matches), counted(sql`organization_memberships.user_id`, stand, matches)] },
+      );
+      const [all = 0, active = 0] = totals;
+      const counts = { total: all, active, invited: all - active };
+      return request.paged({ items, total }, shownMembership, {
+        included: await includedWith(request, stand, items),
+        meta: { 'status-counts': counts },
+      });
     },
   }),
 
@@ -183,7 +258,7 @@ export const organizationMemberships = [
     path: own,
     summary: "List the caller's own memberships",
     success: 200,
-    answer: page,
+    answer: pagedDocument(MembershipResource),
     failures: [],
     run: async request => {
       const { tx, caller } = request;
@@ -191,7 +266,7 @@ export const organizationMemberships = [
       // Whoever is in a team sees it.
       const rows = await pageOf<MembershipColumns>(
         tx,
-        sql`${selected(sql`1 = 1`)} where organization_memberships.user_id = ${user}`,
+        sql`${selected(sql`1 = 1`)} where organization_memberships.user_id = ${user} and ${belonging(caller)}`,
         request.page,
       );
       return request.paged(rows, shownMembership);
@@ -202,10 +277,14 @@ export const organizationMemberships = [
     ...common,
     path,
     summary: 'Show a membership',
+    includes,
     success: 200,
-    answer,
+    answer: oneDocument(MembershipResource, ...included),
     failures: [404],
-    run: async request => documentOf((await reached(request)).present),
+    run: async request => {
+      const { stand, present } = await reached(request);
+      return one(shownMembership(present), await includedWith(request, stand, [present]));
+    },
   }),
 
   post({
@@ -215,7 +294,7 @@ export const organizationMemberships = [
     audit: { resource: 'organization_user', action: 'create' },
     body: Creation,
     success: 201,
-    answer,
+    answer: oneDocument(MembershipResource, UserResource),
     failures: [404, 422],
     run: async request => {
       const { tx, caller, params, now } = request;
@@ -224,14 +303,18 @@ export const organizationMemberships = [
       const { email } = data.attributes;
       const id = request.newId('ou');
       await invite(tx, id, stand.organization, email, now);
-      for (const [index, team] of (data.relationships?.teams?.data ?? []).entries()) {
-        const may = (joined: Standing, team: TeamInQuestion) =>
-          joined.organization === stand.organization && mayManageTeamMembership(joined, team);
-        await reachedTeam({ tx, caller, params: team }, may, `/data/relationships/teams/data/${index}`);
+      for (const [index, named] of (data.relationships?.teams?.data ?? []).entries()) {
+        const team = found(
+          await teamOnView(tx, named.id),
+          team => team.organization === stand.organization && mayManageTeamMembership(stand, team),
+          `/data/relationships/teams/data/${index}`,
+        );
         await addTeamMember(tx, stand.organization, team.id, id, now);
       }
-      const answer = documentOf(found(await load(tx, stand, caller, id)));
-      return { answer, change: { organization: stand.organization, id, before: null, after: answer.data } };
+      const row = found(await load(tx, stand, caller, id));
+      const tagged = documentOf(row);
+      const answer = one(shownMembership(row), [shownUserOf(row)]);
+      return { answer, tagged, change: { organization: stand.organization, id, before: null, after: tagged.data } };
     },
   }),
 

@@ -5,39 +5,55 @@ import {
   mayCreateOrganization,
   mayCreateProject,
   mayCreateTeam,
+  mayCreateWorkspace,
   mayManageOrganization,
   mayReadOrganization,
+  mayReadProject,
+  ownerOr,
   type Standing,
 } from '../core/authority.ts';
-import { found, nameTaken } from '../core/fault.ts';
+import { found, invalid, nameTaken } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
-import { sql } from '../store/sql.ts';
-import {
-  belonging,
-  inOrganization,
-  inOrganizationNamed,
-  inOrganizations,
-  standing,
-  standings,
-} from '../store/standing.ts';
+import { contains } from '../store/search.ts';
+import { type Sql, sql } from '../store/sql.ts';
+import { belonging, onDefaultProjects, ownersTeam, standing, standings } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
-import { type Document, one, pathOf, type Resource } from '../wire/document.ts';
+import { auditTrails } from '../store/token.ts';
+import { type Document, identifier, one, pathOf, type Relationship, type Resource, toOne } from '../wire/document.ts';
+import { largestPageSize } from '../wire/limits.ts';
 import {
-  creation,
+  count,
   emailAddress,
   exactly,
   flag,
+  linked,
+  literal,
   oneDocument,
+  open,
   optional,
+  orNull,
   pagedDocument,
+  related,
+  relatedOrNone,
   resource,
   ruled,
+  type Static,
   text,
   time,
-  update,
 } from '../wire/schemas.ts';
-import { get, list, patch, post, type Request, remove } from './operation.ts';
+import { EntitlementSetResource, shownEntitlements } from './entitlement-set.ts';
+import { get, list, patch, post, put, type Request, remove } from './operation.ts';
 import { addMembership } from './organization-memberships.ts';
+import {
+  agentPoolWished,
+  expectAgentPool,
+  inForce,
+  type Settings,
+  settable,
+  settings,
+  withSettings,
+} from './organization-settings.ts';
+import { ProjectResource, projectSeen, shown as shownProject } from './project-view.ts';
 import { addProject, defaultProject } from './projects.ts';
 import { addTeam, addTeamMember, newOwnersTeam } from './teams.ts';
 
@@ -48,83 +64,188 @@ const name = ruled(
   'Name may only contain letters, digits, hyphens and underscores, with 1 to 64 characters',
 );
 
-const Creation = creation('organizations', { name, email: emailAddress });
-const Update = update('organizations', { name: optional(name), email: optional(emailAddress) });
+const wished = { 'user-tokens-enabled': optional(flag), ...settable };
 
-const may = (standing: Standing) => ({
-  'can-update': mayManageOrganization(standing),
-  'can-destroy': mayManageOrganization(standing),
-  'can-create-team': mayCreateTeam(standing),
-  'can-create-project': mayCreateProject(standing),
-  'can-update-api-token': mayManageOrganization(standing),
-  'can-traverse': mayReadOrganization(standing),
-});
-
-const OrganizationResource = resource('organizations', {
-  name: text,
-  email: text,
-  'external-id': text,
-  'created-at': time,
-  permissions: exactly({
-    'can-update': flag,
-    'can-destroy': flag,
-    'can-create-team': flag,
-    'can-create-project': flag,
-    'can-update-api-token': flag,
-    'can-traverse': flag,
+const Creation = open({
+  data: open({
+    type: literal('organizations'),
+    attributes: open({ name, email: emailAddress, ...wished }),
+    relationships: agentPoolWished,
   }),
 });
+
+const Update = open({
+  data: open({
+    type: optional(literal('organizations')),
+    id: optional(text),
+    attributes: optional(open({ name: optional(name), email: optional(emailAddress), ...wished })),
+    relationships: agentPoolWished,
+  }),
+});
+
+/** What the caller may do, with the default project in question; of what is not served, what it might. */
+const rights = {
+  'can-update': mayManageOrganization,
+  'can-destroy': mayManageOrganization,
+  'can-update-api-token': mayManageOrganization,
+  'can-manage-auditing': mayManageOrganization,
+  'can-enable-stacks': mayManageOrganization,
+  'can-update-hyok-configuration': mayManageOrganization,
+  'can-view-hyok-feature-info': mayManageOrganization,
+  'can-traverse': mayReadOrganization,
+  'can-create-team': mayCreateTeam,
+  'can-create-project': mayCreateProject,
+  'can-create-workspace': mayCreateWorkspace,
+  'can-create-workspace-migration': mayCreateWorkspace,
+  'can-deploy-no-code-modules': mayCreateWorkspace,
+  'can-manage-no-code-modules': ownerOr('manage-modules'),
+  'can-manage-run-tasks': ownerOr('manage-run-tasks'),
+  'can-update-oauth': ownerOr('manage-vcs-settings'),
+  'can-update-sentinel': ownerOr('manage-policies'),
+};
+
+const eachRight = <T>(value: (may: (standing: Standing) => boolean) => T): Record<string, T> =>
+  Object.fromEntries(Object.entries(rights).map(([name, may]) => [name, value(may)]));
+
+const OrganizationResource = resource(
+  'organizations',
+  {
+    name: text,
+    email: text,
+    'external-id': text,
+    'created-at': time,
+    'trial-expires-at': orNull(time),
+    'is-unified': flag,
+    'saml-enabled': flag,
+    'two-factor-conformant': flag,
+    'remaining-testable-count': count,
+    'user-tokens-enabled': flag,
+    ...settings,
+    permissions: exactly(eachRight(() => flag)),
+  },
+  {
+    'default-project': relatedOrNone('projects'),
+    'default-agent-pool': relatedOrNone('agent-pools'),
+    'primary-hyok-configuration': relatedOrNone('hyok-configurations'),
+    'data-retention-policy': relatedOrNone('data-retention-policies'),
+    'entitlement-set': related('entitlement-sets'),
+    'oauth-tokens': linked,
+    'authentication-token': linked,
+    subscription: linked,
+  },
+);
 
 type Organization = {
   readonly id: string;
   readonly name: string;
   readonly email: string;
   readonly createdAt: string;
+  readonly userTokens: boolean;
+  readonly settings: Settings;
 };
 
-/** Clients know an organization by its name; the id behind it outlives a change of name. */
-const shown = ({ id, name, email, createdAt }: Organization, standing: Standing): Resource => ({
-  id: name,
-  type: 'organizations',
-  attributes: { name, email, 'external-id': id, 'created-at': createdAt, permissions: may(standing) },
-  links: { self: pathOf('organizations', name) },
-});
+const none: Relationship = { data: null };
+
+/**
+ * Clients know an organization by its name; the id behind it outlives a change of name.
+ * The standing is one on the default project, which is named to those who may read it.
+ */
+const shown = ({ id, name, email, createdAt, userTokens, settings }: Organization, standing: Standing): Resource => {
+  const linkTo = (what: string) => ({ links: { related: pathOf('organizations', `${name}/${what}`) } });
+  return {
+    id: name,
+    type: 'organizations',
+    attributes: {
+      name,
+      email,
+      'external-id': id,
+      'created-at': createdAt,
+      'trial-expires-at': null,
+      'is-unified': false,
+      'saml-enabled': false,
+      'two-factor-conformant': false,
+      'remaining-testable-count': 5,
+      'user-tokens-enabled': userTokens,
+      ...inForce(settings),
+      permissions: eachRight(may => may(standing)),
+    },
+    relationships: {
+      'default-project': mayReadProject(standing) ? toOne('projects', standing.project ?? '') : none,
+      'default-agent-pool': none,
+      'primary-hyok-configuration': none,
+      'data-retention-policy': none,
+      'entitlement-set': { data: identifier('entitlement-sets', id), ...linkTo('entitlement-set') },
+      'oauth-tokens': linkTo('oauth-tokens'),
+      'authentication-token': linkTo('authentication-token'),
+      subscription: linkTo('subscription'),
+    },
+    links: { self: pathOf('organizations', name) },
+  };
+};
 
 const documentOf = (organization: Organization, standing: Standing): Document => one(shown(organization, standing));
 
 // Storage
 
-type Columns = [id: string, name: string, email: string, createdAt: string];
+type Columns = [id: string, name: string, email: string, createdAt: string, userTokens: number, settings: string];
 
 const selected = sql`
-  select organizations.id, organizations.name, organizations.email, organizations.created_at
+  select organizations.id, organizations.name, organizations.email, organizations.created_at,
+    organizations.user_tokens_enabled, organizations.settings
   from organizations`;
 
-const fromRow = ([id, name, email, createdAt]: Columns): Organization => ({ id, name, email, createdAt });
+const fromRow = ([id, name, email, createdAt, userTokens, settings]: Columns): Organization => ({
+  id,
+  name,
+  email,
+  createdAt,
+  userTokens: userTokens === 1,
+  settings: JSON.parse(settings),
+});
 
 const load = async (tx: Tx, id: string): Promise<Organization | undefined> => {
   const row = await tx.row<Columns>(sql`${selected} where organizations.id = ${id}`);
   return row && fromRow(row);
 };
 
-const add = async (tx: Tx, { id, name, email, createdAt }: Organization): Promise<void> => {
+const add = async (tx: Tx, { id, name, email, createdAt, userTokens, settings }: Organization): Promise<void> => {
   const added = await tx.run(sql`
-    insert into organizations (id, name, email, created_at)
-    values (${id}, ${name}, ${email}, ${createdAt})
+    insert into organizations (id, name, email, created_at, user_tokens_enabled, settings)
+    values (${id}, ${name}, ${email}, ${createdAt}, ${userTokens ? 1 : 0}, ${JSON.stringify(settings)})
     on conflict (lower(name)) do nothing`);
   if (added === 0) throw nameTaken();
 };
 
-const save = async (tx: Tx, { id, name, email }: Organization): Promise<void> => {
+const save = async (tx: Tx, { id, name, email, userTokens, settings }: Organization): Promise<void> => {
   const saved = await tx.run(sql`
     update organizations
-    set name = ${name}, email = ${email}
+    set name = ${name}, email = ${email}, user_tokens_enabled = ${userTokens ? 1 : 0},
+      settings = ${JSON.stringify(settings)}
     where id = ${id} and not exists (
       select 1
       from organizations as other
       where lower(other.name) = lower(cast(${name} as ctext)) and other.id <> ${id}
     )`);
   if (saved === 0) throw nameTaken();
+};
+
+/** Without a token of the owners team or of the organization itself, nobody could let the users in again. */
+const expectAWayBack = async (tx: Tx, id: string, now: string): Promise<void> => {
+  const token = await tx.row(sql`
+    select id
+    from authentication_tokens
+    where (
+        (organization_id = ${id} and coalesce(slot, '') <> ${auditTrails})
+        or team_id in (select teams.id from teams where teams.organization_id = ${id} and teams.name = ${ownersTeam})
+      )
+      and (expired_at is null or expired_at > ${now})
+    limit 1`);
+  if (token) return;
+  throw invalid({
+    pointer: '/data/attributes/user-tokens-enabled',
+    detail:
+      'User tokens stay enabled until the owners team or the organization has a token: nobody could enable them again',
+  });
 };
 
 // Operations
@@ -135,23 +256,78 @@ const common = { family: 'organizations', since: 'before the dated list' } as co
 const answer = oneDocument(OrganizationResource);
 
 const reached = async ({ tx, caller, params }: Request<typeof pathOfOne>, may: (standing: Standing) => boolean) => {
-  const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), may);
+  const named = sql`lower(organizations.name) = lower(cast(${params.organization} as ctext))`;
+  const stand = found(await standing(tx, caller, onDefaultProjects(named)), may);
   return { stand, present: found(await load(tx, stand.organization)) };
 };
+
+type Attributes = NonNullable<Static<typeof Update>['data']['attributes']>;
+
+/** The organization with what a request says of it; what it does not say stays. */
+const changed = (present: Organization, attributes: Attributes): Organization => {
+  const { name = present.name, email = present.email, 'user-tokens-enabled': userTokens } = attributes;
+  return {
+    ...present,
+    name,
+    email,
+    userTokens: userTokens ?? present.userTokens,
+    settings: withSettings(present.settings, attributes),
+  };
+};
+
+/** What the query searches for; `q` alone counts where it is there. */
+const matching = (request: Request): Sql => {
+  const [anywhere, name, email] = ['q', 'q[name]', 'q[email]'].map(parameter => request.parameter(parameter));
+  const has = (column: Sql, text: string | undefined) => (text === undefined ? sql`1 = 1` : contains(column, text));
+  const [inName, inEmail] = [sql`organizations.name`, sql`organizations.email`];
+  return anywhere === undefined
+    ? sql`${has(inName, name)} and ${has(inEmail, email)}`
+    : sql`(${has(inName, anywhere)} or ${has(inEmail, anywhere)})`;
+};
+
+const updating = {
+  ...common,
+  path: pathOfOne,
+  summary: 'Update an organization',
+  audit: { resource: 'organization', action: 'update' },
+  body: Update,
+  success: 200,
+  answer,
+  failures: [404, 412, 422],
+  run: async (request: Request<typeof pathOfOne, Static<typeof Update>>) => {
+    const { tx, now } = request;
+    const { stand, present } = await reached(request, mayManageOrganization);
+    const before = documentOf(present, stand);
+    request.expectUnchanged(before);
+    const { attributes = {}, relationships } = request.body().data;
+    const next = changed(present, attributes);
+    expectAgentPool(next.settings, relationships);
+    if (present.userTokens && !next.userTokens) await expectAWayBack(tx, present.id, now);
+    await save(tx, next);
+    const answer = documentOf(next, stand);
+    return { answer, change: { organization: next.id, id: next.id, before: before.data, after: answer.data } };
+  },
+} as const;
 
 export const organizations = [
   list({
     ...common,
     path,
     summary: 'List the organizations that the caller belongs to',
+    filters: ['q', 'q[name]', 'q[email]'],
+    includes: ['subscription'],
+    pageSize: largestPageSize,
     success: 200,
     answer: pagedDocument(OrganizationResource),
     failures: [],
     run: async request => {
       const { tx, caller, page } = request;
-      const { items, total } = await pageOf<Columns>(tx, sql`${selected} where ${belonging(caller)}`, page);
+      // There are no subscriptions, so there is none to include.
+      request.includes('subscription');
+      const visible = sql`${selected} where ${belonging(caller)} and ${matching(request)}`;
+      const { items, total } = await pageOf<Columns>(tx, visible, page);
       const ids = items.map(([id]) => id);
-      const stands = await standings(tx, caller, inOrganizations(ids));
+      const stands = await standings(tx, caller, onDefaultProjects(sql`organizations.id in (${ids})`));
       const rows = items.map(row => ({
         organization: fromRow(row),
         stand: found(stands.find(stand => stand.organization === row[0])),
@@ -164,12 +340,19 @@ export const organizations = [
     ...common,
     path: pathOfOne,
     summary: 'Show an organization',
+    includes: ['default-project', 'entitlement-set', 'subscription'],
     success: 200,
-    answer,
+    answer: oneDocument(OrganizationResource, ProjectResource, EntitlementSetResource),
     failures: [404],
     run: async request => {
       const { stand, present } = await reached(request, mayReadOrganization);
-      return documentOf(present, stand);
+      const included = [
+        ...(request.includes('default-project') && mayReadProject(stand)
+          ? [shownProject(found(await projectSeen(request, stand, stand.project ?? '')))]
+          : []),
+        ...(request.includes('entitlement-set') ? [shownEntitlements(present.id)] : []),
+      ];
+      return one(shown(present, stand), request.parameter('include') ? included : undefined);
     },
   }),
 
@@ -185,16 +368,21 @@ export const organizations = [
     run: async request => {
       const { tx, caller, now } = request;
       const { user } = found(caller, mayCreateOrganization) as Caller & { kind: 'user' };
-      const { name, email } = request.body().data.attributes;
-      const organization = { id: request.newId('org'), name, email, createdAt: now };
+      const { attributes, relationships } = request.body().data;
+      const { name, email } = attributes;
+      const blank = { id: request.newId('org'), name, email, createdAt: now, userTokens: true, settings: {} };
+      const organization = changed(blank, attributes);
+      expectAgentPool(organization.settings, relationships);
       await add(tx, organization);
+      if (!organization.userTokens) await expectAWayBack(tx, organization.id, now);
       const [membership, team] = [request.newId('ou'), request.newId('team')];
       await addMembership(tx, membership, organization.id, user, now);
       await addTeam(tx, newOwnersTeam(team, name), organization.id, now);
       await addTeamMember(tx, organization.id, team, membership, now);
       const project = { id: request.newId('prj'), name: defaultProject, description: null, createdAt: now };
       await addProject(tx, project, organization.id, true);
-      const answer = documentOf(organization, found(await standing(tx, caller, inOrganization(organization.id))));
+      const place = onDefaultProjects(sql`organizations.id = ${organization.id}`);
+      const answer = documentOf(organization, found(await standing(tx, caller, place)));
       return {
         answer,
         change: { organization: organization.id, id: organization.id, before: null, after: answer.data },
@@ -202,26 +390,8 @@ export const organizations = [
     },
   }),
 
-  patch({
-    ...common,
-    path: pathOfOne,
-    summary: 'Update an organization',
-    audit: { resource: 'organization', action: 'update' },
-    body: Update,
-    success: 200,
-    answer,
-    failures: [404, 412, 422],
-    run: async request => {
-      const { stand, present } = await reached(request, mayManageOrganization);
-      const before = documentOf(present, stand);
-      request.expectUnchanged(before);
-      const { name = present.name, email = present.email } = request.body().data.attributes ?? {};
-      const next = { ...present, name, email };
-      await save(request.tx, next);
-      const answer = documentOf(next, stand);
-      return { answer, change: { organization: next.id, id: next.id, before: before.data, after: answer.data } };
-    },
-  }),
+  patch(updating),
+  put(updating),
 
   remove({
     ...common,

@@ -226,8 +226,15 @@ const create = post({
     const { tx, caller, now } = request;
     const project = request.named('project');
     // Whoever manages no project at all learns nothing of a body that names none.
-    const stands = await standings(tx, caller, project === undefined ? everywhere(caller) : onProject(project));
-    const stand = found(stands.find(mayManageTeamAccess), undefined, pointerTo('project'));
+    const stands =
+      project === undefined
+        ? await standings(tx, caller, everywhere(caller))
+        : [await standing(tx, caller, onProject(project))];
+    const stand = found(
+      stands.find(stand => stand && mayManageTeamAccess(stand)),
+      undefined,
+      pointerTo('project'),
+    );
     const teamId = request.named('team');
     if (project === undefined || teamId === undefined) throw request.flaws();
     const team = found(

@@ -65,7 +65,7 @@ const settable = {
 const Creation = creation('teams', { name, ...settable });
 const Update = update('teams', { name: optional(name), ...settable });
 
-const TeamResource = resource(
+export const TeamResource = resource(
   'teams',
   {
     name: text,
@@ -195,6 +195,22 @@ const fromRow = ([id, organization, name, visibility, ssoTeamId, memberTokens, a
 const load = async (tx: Tx, id: string): Promise<Team | undefined> => {
   const row = await tx.row<Columns>(sql`${selected} where teams.id = ${id}`);
   return row && fromRow(row);
+};
+
+/** Those teams of these memberships that the caller sees, whole. */
+export const shownTeamsOf = async (
+  tx: Tx,
+  stand: Standing,
+  caller: Caller,
+  memberships: readonly string[],
+): Promise<Resource[]> => {
+  const rows = await tx.rows<Columns>(sql`
+    ${selected}
+    where teams.organization_id = ${stand.organization}
+      and teams.id in (select team_id from team_memberships where membership_id in (${memberships}))
+      and ${within(visibleTeams(stand), caller)}
+    order by teams.created_at, teams.id`);
+  return rows.map(row => shown(fromRow(row), stand, caller));
 };
 
 const newTeam = (id: string, organization: string, name: string): Team => ({

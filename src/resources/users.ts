@@ -1,10 +1,10 @@
 /** Users: added by a site admin; anyone sees themselves and those they share an organization with. */
 
-import { type Caller, isSiteAdmin } from '../core/authority.ts';
+import { type Caller, isSiteAdmin, isUser } from '../core/authority.ts';
 import { found, invalid, refused } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
 import { type Sql, sql } from '../store/sql.ts';
-import { ownersTeam } from '../store/standing.ts';
+import { belonging, ownersTeam } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one, pathOf, type Resource } from '../wire/document.ts';
 import {
@@ -12,10 +12,13 @@ import {
   emailAddress,
   exactly,
   flag,
+  linked,
+  nothing,
   oneDocument,
   optional,
   orNull,
   pagedDocument,
+  relatedAny,
   resource,
   ruled,
   text,
@@ -26,7 +29,7 @@ import { expectAnOwner } from './owners.ts';
 
 // Shape
 
-const username = ruled(
+export const username = ruled(
   '^(?![uU][sS][eE][rR]-)[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$',
   'Username may only contain letters, digits, dots, hyphens and underscores, with 1 to 64 characters, and not begin with user-',
 );
@@ -38,67 +41,161 @@ const Update = update('users', {
   'is-admin': optional(flag),
 });
 
-/** Whether somebody is a site admin is shown to site admins and to themselves. */
-const UserResource = resource(
+const permissions = [
+  'can-create-organizations',
+  'can-change-email',
+  'can-change-username',
+  'can-manage-user-tokens',
+  'can-view2fa-settings',
+  'can-manage-hcp-account',
+] as const;
+
+/** What is shown of anybody, the e-mail to fellow members, and the rest to the user itself and to site admins. */
+export const UserResource = resource(
   'users',
-  { username: text, email: orNull(text), 'is-service-account': flag, 'is-admin': optional(flag) },
-  {},
+  {
+    username: orNull(text),
+    'avatar-url': text,
+    'is-service-account': flag,
+    'auth-method': text,
+    'v2-only': flag,
+    email: optional(orNull(text)),
+    'unconfirmed-email': optional(orNull(text)),
+    'is-admin': optional(flag),
+    'is-site-admin': optional(flag),
+    'is-sso-login': optional(flag),
+    'two-factor': optional(exactly({ enabled: flag, verified: flag })),
+    password: optional(nothing),
+    permissions: optional(exactly(Object.fromEntries(permissions.map(name => [name, flag])))),
+  },
+  {
+    'authentication-tokens': optional(linked),
+    'authenticated-resource': optional(relatedAny('users', 'teams', 'organizations')),
+  },
   optional(exactly({ self: text })),
 );
 
-type User = {
+export type User = {
   readonly id: string;
   readonly username: string;
   readonly email: string;
+  readonly unconfirmedEmail: string | null;
   readonly admin: boolean;
 };
 
-const shown = ({ id, username, email }: User, more: Readonly<Record<string, unknown>> = {}): Resource => ({
+/** One picture for all, within the answer: a picture that is fetched tells a third party who is looked at. */
+const avatar =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'%3E%3Ccircle cx='50' cy='50' r='50'/%3E%3C/svg%3E";
+
+const ofAnybody = { 'avatar-url': avatar, 'auth-method': 'tfc', 'v2-only': false };
+
+const ofAccount = (email: string | null, unconfirmedEmail: string | null, admin: boolean) => ({
+  email,
+  'unconfirmed-email': unconfirmedEmail,
+  'is-admin': admin,
+  'is-site-admin': admin,
+  'is-sso-login': false,
+  'two-factor': { enabled: false, verified: false },
+  password: null,
+});
+
+const rights = (...held: readonly (typeof permissions)[number][]) =>
+  Object.fromEntries(permissions.map(name => [name, held.includes(name)]));
+
+const shown = (
+  { id, username }: Pick<User, 'id' | 'username'>,
+  more: Readonly<Record<string, unknown>> = {},
+): Resource => ({
   id,
   type: 'users',
-  attributes: { username, email, 'is-service-account': false, ...more },
+  attributes: { username, 'is-service-account': false, ...ofAnybody, ...more },
+  relationships: { 'authentication-tokens': { links: { related: pathOf('users', `${id}/authentication-tokens`) } } },
   links: { self: pathOf('users', id) },
 });
 
-const shownWhole = (user: User): Resource => shown(user, { 'is-admin': user.admin });
+/** To those who share an organization with the user. */
+export const shownFellow = (user: Pick<User, 'id' | 'username' | 'email'>): Resource =>
+  shown(user, { email: user.email });
+
+/** Who is only invited, under an id of the invitation's own, which leads nowhere. */
+export const shownInvited = (id: string, email: string): Resource => ({
+  id,
+  type: 'users',
+  attributes: { username: null, 'is-service-account': false, ...ofAnybody, email },
+  relationships: {},
+});
+
+/** To the user itself, and to a site admin, who may change the same. */
+export const shownWhole = (user: User): Resource =>
+  shown(user, {
+    ...ofAccount(user.email, user.unconfirmedEmail, user.admin),
+    permissions: rights(
+      'can-create-organizations',
+      'can-change-email',
+      'can-change-username',
+      'can-manage-user-tokens',
+    ),
+  });
 
 /** A team or an organization appears as a service account under its own token, and nowhere else. */
-const shownService = (id: string): Resource => ({
+export const shownService = (id: string): Resource => ({
   id: `user-${id.split('-')[1]}`,
   type: 'users',
-  attributes: { username: `api-${id}`, email: null, 'is-service-account': true, 'is-admin': false },
+  attributes: {
+    username: `api-${id}`,
+    'is-service-account': true,
+    ...ofAnybody,
+    ...ofAccount(null, null, false),
+    permissions: rights(),
+  },
 });
 
 const documentOf = (user: User): Document => one(shownWhole(user));
 
 // Storage
 
-type Columns = [id: string, username: string, email: string, isAdmin: number, createdAt: string];
+type Columns = [
+  id: string,
+  username: string,
+  email: string,
+  unconfirmedEmail: string | null,
+  isAdmin: number,
+  createdAt: string,
+];
 
 const selected = sql`
-  select users.id, users.username, users.email, users.is_admin, users.created_at
+  select users.id, users.username, users.email, users.unconfirmed_email, users.is_admin, users.created_at
   from users`;
 
-const fromRow = ([id, username, email, isAdmin]: Columns): User => ({ id, username, email, admin: isAdmin === 1 });
+const fromRow = ([id, username, email, unconfirmedEmail, isAdmin]: Columns): User => ({
+  id,
+  username,
+  email,
+  unconfirmedEmail,
+  admin: isAdmin === 1,
+});
 
 /** The users that share an organization with the caller, and the caller itself; all of them for a site admin. */
 export const visibleTo = (caller: Caller): Sql => {
   if (isSiteAdmin(caller)) return sql`1 = 1`;
-  const organizations =
-    caller.kind === 'user'
-      ? sql`select organization_id from organization_memberships where user_id = ${caller.user}`
-      : sql`${caller.organization}`;
   const shared = sql`
-    users.id in (select user_id from organization_memberships where organization_id in (${organizations}))`;
+    users.id in (
+      select organization_memberships.user_id
+      from organizations
+      join organization_memberships on organization_memberships.organization_id = organizations.id
+      where ${belonging(caller)}
+    )`;
   return caller.kind === 'user' ? sql`(users.id = ${caller.user} or ${shared})` : shared;
 };
 
-const load = async (tx: Tx, id: string, visible = sql`1 = 1`): Promise<User | undefined> => {
+export const loadUser = async (tx: Tx, id: string, visible = sql`1 = 1`): Promise<User | undefined> => {
   const row = await tx.row<Columns>(sql`${selected} where users.id = ${id} and ${visible}`);
   return row && fromRow(row);
 };
 
-const expectFree = async (tx: Tx, { id, username, email }: User): Promise<void> => {
+type NewUser = Omit<User, 'unconfirmedEmail'>;
+
+const expectFree = async (tx: Tx, { id, username, email }: NewUser): Promise<void> => {
   const others = await tx.rows<[username: number, email: number]>(sql`
     select case when lower(username) = lower(cast(${username} as ctext)) then 1 else 0 end,
       case when lower(email) = lower(cast(${email} as ctext)) then 1 else 0 end
@@ -114,7 +211,7 @@ const expectFree = async (tx: Tx, { id, username, email }: User): Promise<void> 
 };
 
 /** Invitations under a user's e-mail become its memberships; where it is a member already, their teams become its teams. */
-const acceptInvitations = async (tx: Tx, { id, email }: User): Promise<string[]> => {
+const acceptInvitations = async (tx: Tx, { id, email }: NewUser): Promise<string[]> => {
   const invited = await tx.rows<[id: string]>(sql`
     select id
     from organization_memberships
@@ -139,7 +236,7 @@ const acceptInvitations = async (tx: Tx, { id, email }: User): Promise<string[]>
 };
 
 /** Gives back the invitations that the user accepted by coming to be. */
-export const addUser = async (tx: Tx, user: User, now: string): Promise<string[]> => {
+export const addUser = async (tx: Tx, user: NewUser, now: string): Promise<string[]> => {
   const { id, username, email, admin } = user;
   await expectFree(tx, user);
   await tx.run(sql`
@@ -148,12 +245,12 @@ export const addUser = async (tx: Tx, user: User, now: string): Promise<string[]
   return acceptInvitations(tx, user);
 };
 
-const save = async (tx: Tx, user: User): Promise<string[]> => {
-  const { id, username, email, admin } = user;
+export const saveUser = async (tx: Tx, user: User): Promise<string[]> => {
+  const { id, username, email, unconfirmedEmail, admin } = user;
   await expectFree(tx, user);
   await tx.run(sql`
     update users
-    set username = ${username}, email = ${email}, is_admin = ${admin ? 1 : 0}
+    set username = ${username}, email = ${email}, unconfirmed_email = ${unconfirmedEmail}, is_admin = ${admin ? 1 : 0}
     where id = ${id}`);
   return acceptInvitations(tx, user);
 };
@@ -186,23 +283,10 @@ const expectSiteAdmin = (caller: Caller): void => {
 
 const reached = async ({ tx, caller, params }: Request<`${typeof path}/:id`>): Promise<User> => {
   expectSiteAdmin(caller);
-  return found(await load(tx, params.id));
+  return found(await loadUser(tx, params.id));
 };
 
 export const users = [
-  get({
-    ...common,
-    path: '/api/v2/account/details',
-    summary: 'Show whom the token belongs to',
-    success: 200,
-    answer,
-    failures: [],
-    run: async ({ tx, caller }) => {
-      if (caller.kind !== 'user') return one(shownService(caller.kind === 'team' ? caller.team : caller.organization));
-      return documentOf(found(await load(tx, caller.user)));
-    },
-  }),
-
   get({
     ...common,
     path: '/api/v2/users/:id',
@@ -210,7 +294,10 @@ export const users = [
     success: 200,
     answer,
     failures: [404],
-    run: async ({ tx, caller, params }) => one(shown(found(await load(tx, params.id, visibleTo(caller))))),
+    run: async ({ tx, caller, params }) => {
+      const user = found(await loadUser(tx, params.id, visibleTo(caller)));
+      return one(isUser(caller, user.id) ? shownWhole(user) : shown(user));
+    },
   }),
 
   list({
@@ -249,7 +336,7 @@ export const users = [
     run: async request => {
       expectSiteAdmin(request.caller);
       const { username, email, 'is-admin': admin = false } = request.body().data.attributes;
-      const user = { id: request.newId('user'), username, email, admin };
+      const user = { id: request.newId('user'), username, email, unconfirmedEmail: null, admin };
       const accepted = await addUser(request.tx, user, request.now);
       const answer = documentOf(user);
       return { answer, change: { organization: null, id: user.id, before: null, after: { ...answer.data, accepted } } };
@@ -271,8 +358,10 @@ export const users = [
       request.expectUnchanged(before);
       const attributes = request.body().data.attributes ?? {};
       const { username = present.username, email = present.email, 'is-admin': admin = present.admin } = attributes;
-      const next = { ...present, username, email, admin };
-      const accepted = await save(request.tx, next);
+      // An e-mail that a site admin sets is confirmed by it, also the present one over one that was asked for.
+      const unconfirmedEmail = attributes.email === undefined ? present.unconfirmedEmail : null;
+      const next = { ...present, username, email, unconfirmedEmail, admin };
+      const accepted = await saveUser(request.tx, next);
       await expectAnAdmin(request.tx);
       const answer = documentOf(next);
       const after = { ...answer.data, accepted };

@@ -1,14 +1,6 @@
 /** A workspace as it is shown and stored. What is run in it is outside our subject; who may run it is not. */
 
-import {
-  type Access,
-  at,
-  covers,
-  type Level,
-  type PermissionName,
-  type Value,
-  type WorkspaceLevel,
-} from '../core/access.ts';
+import { at, covers, type Level, type PermissionName, type Value, type WorkspaceLevel } from '../core/access.ts';
 import {
   effective,
   mayAdministerWorkspace,
@@ -21,7 +13,7 @@ import {
 } from '../core/authority.ts';
 import { nameTaken } from '../core/fault.ts';
 import { type Sql, sql } from '../store/sql.ts';
-import { grantOf } from '../store/standing.ts';
+import { packedGrant, unpackedGrants } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { identifier, pathOf, type Resource, toOne } from '../wire/document.ts';
 import {
@@ -254,12 +246,12 @@ export const selected = (teams: Sql): Sql => sql`
       where tag_bindings.workspace_id = workspaces.id and value = ''
     ) as tag_names,
     (
-      select string_agg(team_id || ' ' || access || ' ' || coalesce(chosen, 0), ',')
+      select string_agg(${packedGrant}, ',')
       from team_projects
       where team_projects.project_id = workspaces.project_id and team_projects.team_id in (${teams})
     ) as grants,
     (
-      select string_agg(team_id || ' ' || access || ' ' || coalesce(chosen, 0), ',')
+      select string_agg(${packedGrant}, ',')
       from team_workspaces
       where team_workspaces.workspace_id = workspaces.id and team_workspaces.team_id in (${teams})
     ) as workspace_grants, lower(workspaces.name) as lower_name
@@ -299,19 +291,13 @@ export const fromRow = (row: Columns): Workspace => {
   };
 };
 
-/** Grants as a page aggregates them, by team. */
-const grantsByTeam = <L extends Level | WorkspaceLevel>(text: string | null) =>
-  new Map(
-    text
-      ?.split(',')
-      .map(grant => grant.split(' ') as [string, Access<L>, string])
-      .map(([team, access, chosen]) => [team, grantOf<L>(access, Number(chosen), 0)]),
-  );
+const byTeam = <L extends Level | WorkspaceLevel>(packed: string | null) =>
+  new Map(unpackedGrants<L>(packed).map(({ team, grant }) => [team, grant]));
 
 /** The caller's standing in the organization, taken to one workspace of a page. */
 export const standingOn = (stand: Standing, row: Columns): Standing => {
-  const grants = grantsByTeam<Level>(row[15]);
-  const workspaceGrants = grantsByTeam<WorkspaceLevel>(row[16]);
+  const grants = byTeam<Level>(row[15]);
+  const workspaceGrants = byTeam<WorkspaceLevel>(row[16]);
   return {
     ...stand,
     project: row[2],

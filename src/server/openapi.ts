@@ -34,7 +34,16 @@ const failuresOf = (operation: Operation): number[] =>
 
 const content = (schema: unknown, media = mediaType) => ({ content: { [media]: { schema } } });
 
-const parametersOf = ({ path, paged, filters = [], requiredFilters = [], includes, sorts, failures }: Operation) => [
+const parametersOf = ({
+  path,
+  paged,
+  pageSize,
+  filters = [],
+  requiredFilters = [],
+  includes,
+  sorts,
+  failures,
+}: Operation) => [
   ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -62,7 +71,10 @@ const parametersOf = ({ path, paged, filters = [], requiredFilters = [], include
         {
           name: 'page[size]',
           in: 'query',
-          description: `More than ${largestPageSize} counts as ${largestPageSize}`,
+          description: [
+            `More than ${largestPageSize} counts as ${largestPageSize}`,
+            ...(pageSize ? [`${pageSize} where page[number] is absent too`] : []),
+          ].join('; '),
           schema: { type: 'integer', minimum: 1, default: defaultPageSize },
         },
       ]

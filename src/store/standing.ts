@@ -17,10 +17,12 @@ export const inOrganizationNamed = (name: string): Sql => sql`
   from organizations
   where lower(name) = lower(cast(${name} as ctext))`;
 
-export const inOrganizations = (ids: readonly string[]): Sql => sql`
-  select id as organization_id, null as project_id, 0 as is_default, null as workspace_id
+/** On the default project, where workspaces go when no project is named, of each of these organizations. */
+export const onDefaultProjects = (organizations: Sql): Sql => sql`
+  select organizations.id as organization_id, projects.id as project_id, projects.is_default, null as workspace_id
   from organizations
-  where id in (${ids})`;
+  join projects on projects.organization_id = organizations.id and projects.is_default = 1
+  where ${organizations}`;
 
 export const onProject = (id: string): Sql => sql`
   select organization_id, id as project_id, is_default, null as workspace_id

@@ -24,10 +24,14 @@ const wholeNumber = (query: Query, name: string, otherwise: number, most: number
   throw new Fault({ kind: 'bad parameter', parameter: name, detail: `${name} must be a whole number, 1 or more` });
 };
 
-export const pageAsked = (query: Query): Page => ({
-  number: wholeNumber(query, 'page[number]', 1, Number.MAX_SAFE_INTEGER),
-  size: Math.min(wholeNumber(query, 'page[size]', defaultPageSize, Number.POSITIVE_INFINITY), largestPageSize),
-});
+/** `unasked` is the size of the page where the query has no word of pages. */
+export const pageAsked = (query: Query, unasked = defaultPageSize): Page => {
+  const otherwise = query['page[number]'] === undefined ? unasked : defaultPageSize;
+  return {
+    number: wholeNumber(query, 'page[number]', 1, Number.MAX_SAFE_INTEGER),
+    size: Math.min(wholeNumber(query, 'page[size]', otherwise, Number.POSITIVE_INFINITY), largestPageSize),
+  };
+};
 
 export type Listing<T> = { readonly items: readonly T[]; readonly total: number };
 

@@ -7,6 +7,7 @@ export type { Static, TOptional, TProperties, TSchema };
 
 export const text = Type.String();
 export const flag = Type.Boolean();
+export const nothing = Type.Null();
 export const count = Type.Integer({ minimum: 0 });
 export const time = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' });
 
@@ -17,9 +18,18 @@ export const orNull = <S extends TSchema>(schema: S) =>
   Type.Unsafe<Static<S> | null>({ ...schema, type: [(schema as { type?: string }).type, 'null'] });
 
 export const optional = Type.Optional;
+export const eachOptional = <P extends TProperties>(properties: P) => Type.Partial(Type.Object(properties)).properties;
 export const listOf = Type.Array;
 
 export const upTo = (maxLength: number) => Type.String({ maxLength });
+
+/** Text of a length within limits, with the sentence that a client reads when it is too short. */
+export const textOf = (minLength: number, maxLength: number, description: string) =>
+  Type.String({ minLength, maxLength, description });
+
+/** A whole number within limits, with the sentence that a client reads when it is none. */
+export const between = (minimum: number, maximum: number, description: string) =>
+  Type.Integer({ minimum, maximum, description });
 
 /** Text with a rule of its own, which is also what a client reads when it is broken. */
 export const ruled = (pattern: string, description: string) => Type.String({ pattern, description });
@@ -93,6 +103,9 @@ const identified = (type: string) => exactly({ id: text, type: Type.Literal(type
 const relatedLink = exactly({ related: text });
 
 export const related = (type: string) => exactly({ data: identified(type), links: relatedLink });
+/** To what may be hidden from the caller, or not there at all. */
+export const relatedOrNone = (type: string) =>
+  exactly({ data: Type.Unsafe({ anyOf: [identified(type), Type.Null()] }), links: optional(relatedLink) });
 /** To what may not be there to be read yet. */
 export const relatedPerhaps = (type: string) => exactly({ data: identified(type), links: optional(relatedLink) });
 export const relatedMany = (type: string) => exactly({ data: Type.Array(identified(type)) });

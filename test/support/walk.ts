@@ -25,6 +25,10 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
       writes++;
       await done(actor.patch(path, data), `PATCH ${path}`);
     },
+    put: async (path: string, type: string, attributes: unknown) => {
+      writes++;
+      await done(actor.put(path, { type, attributes }), `PUT ${path}`);
+    },
     delete: async (path: string, data?: unknown) => {
       writes++;
       await done(actor.delete(path, data), `DELETE ${path}`);
@@ -43,6 +47,9 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
   const actor = directory.actor(ada.token);
   const owner = by(actor);
   await owner.get('/account/details');
+  await owner.patch('/account/update', 'users', { email: 'ada@elsewhere.example' });
+  const password = { password: 'a long password', password_confirmation: 'a long password' };
+  await owner.patch('/account/password', 'users', password);
   await owner.get(`/users/${ada.id}`);
   await owner.get(`/users/${ada.id}/authentication-tokens`);
   await admin.get('/admin/users');
@@ -51,8 +58,12 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
 
   await owner.post('/organizations', { type: 'organizations', attributes: { name: 'walked', email: 'a@example.com' } });
   await owner.get('/organizations');
+  await owner.get('/organizations?q=walk');
+  await owner.get('/organizations?q[name]=walk&q[email]=example');
   await owner.get('/organizations/walked');
+  await owner.get('/organizations/walked/entitlement-set');
   await owner.patch('/organizations/walked', 'organizations', { email: 'b@example.com' });
+  await owner.put('/organizations/walked', 'organizations', { 'session-timeout': 60 });
   const inside = '/organizations/walked';
   const email = 'bob@example.com';
   const membership = await owner.post(`${inside}/organization-memberships`, {
@@ -60,6 +71,7 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
     attributes: { email },
   });
   await owner.get(`${inside}/organization-memberships`);
+  await owner.get(`${inside}/organization-memberships?q=bob&filter[status]=active&filter[email]=${email}`);
   await owner.get('/organization-memberships');
   await owner.get(`/organization-memberships/${membership.id}`);
 

@@ -28,6 +28,10 @@ export class Actor {
     return this.client.call(this.token, 'PATCH', `/api/v2${path}`, data === undefined ? undefined : { data }, headers);
   }
 
+  put(path: string, data?: unknown, headers?: Record<string, string>): Promise<Answer> {
+    return this.client.call(this.token, 'PUT', `/api/v2${path}`, data === undefined ? undefined : { data }, headers);
+  }
+
   delete(path: string, data?: unknown, headers?: Record<string, string>): Promise<Answer> {
     return this.client.call(this.token, 'DELETE', `/api/v2${path}`, data === undefined ? undefined : { data }, headers);
   }
