@@ -119,6 +119,8 @@ export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOpt
 
   const serveOpen = (operation: OpenOperation) => async (_: FastifyRequest, reply: FastifyReply) => {
     const { status, body } = await operation.run();
+    reply.headers(operation.headers ?? {});
+    if (body === undefined) return reply.code(status).send();
     return sendText(reply, status, 'application/json', JSON.stringify(body));
   };
 

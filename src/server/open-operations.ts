@@ -1,4 +1,4 @@
-/** What is answered without a token: whether the server lives, whether it is ready, and what it serves. */
+/** What is answered without a token: whether the server lives, whether it is ready, what it serves and where. */
 
 import type { Operation } from '../resources/operation.ts';
 import { sql } from '../store/sql.ts';
@@ -12,9 +12,24 @@ export type OpenOperation = {
   readonly path: string;
   readonly family: string;
   readonly summary: string;
-  readonly answers: Readonly<Record<number, TSchema>>;
-  readonly run: () => Promise<{ readonly status: number; readonly body: unknown }>;
+  /** By status; null where there is no body. */
+  readonly answers: Readonly<Record<number, TSchema | null>>;
+  /** What its answers carry beside what every answer does. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly run: () => Promise<{ readonly status: number; readonly body?: unknown }>;
 };
+
+/** What the Go client reads when it is made, and the provider when it asks what a server can do. */
+const pingHeaders = {
+  'tfp-api-version': '2.6',
+  // Monthly releases are named so; this is the month of the last change in the interface's dated list.
+  'x-tfe-version': 'v202410-1',
+  // Any name but the hosted service's makes the clients treat the server as a self-hosted one.
+  'tfp-appname': 'Terraform Enterprise',
+};
+
+/** What Terraform's own tools look up to find the API of a host. */
+const services = { 'tfe.v2': '/api/v2/', 'tfe.v2.1': '/api/v2/', 'tfe.v2.2': '/api/v2/' };
 
 const common = { authentication: 'none', method: 'GET', family: 'server' } as const;
 
@@ -47,6 +62,21 @@ export const openOperations = (
           ? { status: 200, body: { status: 'ready' } }
           : { status: 503, body: { status: 'not ready', reason } };
       },
+    },
+    {
+      ...common,
+      path: '/api/v2/ping',
+      summary: 'Which version of the interface is served; what the Go client asks first',
+      answers: { 204: null },
+      headers: pingHeaders,
+      run: async () => ({ status: 204 }),
+    },
+    {
+      ...common,
+      path: '/.well-known/terraform.json',
+      summary: 'Where the API is, for the service discovery of Terraform and OpenTofu',
+      answers: { 200: exactly(Object.fromEntries(Object.keys(services).map(name => [name, text]))) },
+      run: async () => ({ status: 200, body: services }),
     },
     {
       ...common,

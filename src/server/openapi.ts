@@ -115,6 +115,11 @@ const operationObject = (operation: Operation) => ({
   },
 });
 
+const fixedHeaders = (headers: Readonly<Record<string, string>>) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, { schema: { type: 'string', const: value } }]),
+  );
+
 const openObject = (operation: OpenOperation) => ({
   operationId: operationId(operation),
   summary: operation.summary,
@@ -123,7 +128,11 @@ const openObject = (operation: OpenOperation) => ({
   responses: Object.fromEntries(
     Object.entries(operation.answers).map(([status, schema]) => [
       status,
-      { description: titles[Number(status)], ...content(schema, 'application/json') },
+      {
+        description: titles[Number(status)],
+        headers: { ...requestIdHeader, ...fixedHeaders(operation.headers ?? {}) },
+        ...(schema && content(schema, 'application/json')),
+      },
     ]),
   ),
 });
