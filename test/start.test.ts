@@ -1,171 +1,27 @@
 /** The program as a user runs it: what it prints, what it refuses, and how it stops. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, describe, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { describe, type TestContext, test } from 'node:test';
 import packageJson from '../package.json' with { type: 'json' };
 import { Client, type Json, mediaType } from './support/client.ts';
+import {
+  brief,
+  chosenToken,
+  type Environment,
+  Ground,
+  guard,
+  ourToken,
+  program,
+  type Running,
+  together,
+} from './support/program.ts';
 import { pasted } from './support/shell.ts';
-import { Actor, grantBody } from './support/world.ts';
-
-const program = fileURLToPath(new URL('../bin/bailiwick.js', import.meta.url));
-const chosenToken = 'a-token-that-somebody-chose';
-const ourToken = /[0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z]{67}/;
-
-// No process outlives this one, however it ends.
-const running = new Set<ChildProcess>();
-const killAll = (): void => {
-  for (const child of running) child.kill('SIGKILL');
-};
-process.on('exit', killAll);
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-
-type Environment = Readonly<Record<string, string>>;
-
-const compiled = mkdtempSync(join(tmpdir(), 'bailiwick-compiled-'));
-after(() => rmSync(compiled, { recursive: true, force: true }));
-
-/** The environment of the tests, without what would set the program; what one start compiles, the others need not. */
-const plainEnvironment: Environment = {
-  ...(Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(BAILIWICK_|npm_|NODE_TEST_|DATABASE_URL$)/.test(name)),
-  ) as Environment),
-  NODE_COMPILE_CACHE: compiled,
-};
-
-class Running {
-  readonly child: ChildProcess;
-  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
-  #out = '';
-  #error = '';
-  #client: Client | undefined;
-
-  constructor(
-    folder: string,
-    args: readonly string[],
-    environment: Environment,
-    starting: readonly string[] = [program],
-  ) {
-    this.child = spawn(process.execPath, [...starting, ...args], {
-      cwd: folder,
-      env: { ...plainEnvironment, ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    running.add(this.child);
-    this.child.stdout?.setEncoding('utf8').on('data', text => {
-      this.#out += text;
-    });
-    this.child.stderr?.setEncoding('utf8').on('data', text => {
-      this.#error += text;
-    });
-    this.exited = once(this.child, 'close').then(([code, signal]) => {
-      running.delete(this.child);
-      return { code, signal };
-    });
-  }
-
-  /** Everything printed so far; whole once the process has exited. */
-  get out(): string {
-    return this.#out;
-  }
-
-  get error(): string {
-    return this.#error;
-  }
-
-  /** The first match in what is printed, as soon as it is there. */
-  async printed(pattern: RegExp): Promise<RegExpExecArray> {
-    for (;;) {
-      const match = pattern.exec(this.#out);
-      if (match) return match;
-      const more = this.child.stdout ? once(this.child.stdout, 'data') : Promise.reject(new Error('no output'));
-      const end = this.exited.then(({ code }) => {
-        if (!pattern.test(this.#out))
-          throw new Error(`exited with ${code} before it printed ${pattern}: ${this.#error}`);
-      });
-      await Promise.race([more, end]);
-    }
-  }
-
-  async url(): Promise<string> {
-    return (await this.printed(/serves (http\S+) with/))[1] ?? '';
-  }
-
-  async client(): Promise<Client> {
-    if (!this.#client) {
-      this.#client = new Client(await this.url());
-      await this.#client.learn();
-    }
-    return this.#client;
-  }
-
-  async actor(token: string | undefined): Promise<Actor> {
-    return new Actor(await this.client(), token);
-  }
-
-  /** As the user's Ctrl-C or an init system does; what was printed is whole after it. */
-  async stop(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
-    this.#client?.close();
-    this.child.kill(signal);
-    const exit = await this.exited;
-    assert.deepEqual(exit, signal === 'SIGKILL' ? { code: null, signal } : { code: 0, signal: null }, this.#error);
-  }
-
-  async end(): Promise<void> {
-    this.#client?.close();
-    if (!running.has(this.child)) return;
-    this.child.kill('SIGKILL');
-    await this.exited;
-  }
-}
-
-/** A folder of its own for a test, and the processes started in it. */
-class Ground {
-  readonly folder = mkdtempSync(join(tmpdir(), 'bailiwick-'));
-  readonly #started: Running[] = [];
-
-  constructor(t: TestContext) {
-    t.after(async () => {
-      for (const started of this.#started) await started.end();
-      rmSync(this.folder, { recursive: true, force: true });
-    });
-  }
-
-  path(name: string): string {
-    return join(this.folder, name);
-  }
-
-  /** As given, with nothing added. */
-  run(args: readonly string[], environment: Environment = {}): Running {
-    const started = new Running(this.folder, args, environment);
-    this.#started.push(started);
-    return started;
-  }
-
-  /** A piece of a program, with --version as its argument. */
-  evaluate(code: string): Running {
-    const started = new Running(this.folder, ['--version'], {}, ['--input-type=module', '-e', code, '--']);
-    this.#started.push(started);
-    return started;
-  }
-
-  start(args: readonly string[] = [], environment: Environment = {}): Running {
-    return this.run(['--port', '0', ...args], environment);
-  }
-}
-
-// Against a test that hangs, not a measure of anything.
-const guard = { timeout: 60_000 };
-const brief = { timeout: 15_000 };
-const together = { concurrency: 3 };
+import { grantBody } from './support/world.ts';
 
 const createsOrganization = (name: string) => ({
   type: 'organizations',

@@ -2,6 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import { Fault, type Problem } from '../core/fault.ts';
 import { actorOf } from '../resources/authentication-tokens.ts';
@@ -16,21 +18,25 @@ import type { Query } from '../wire/paging.ts';
 import { everyAnswer, fail, sendDocument, sendText } from './answers.ts';
 import { authenticate } from './authentication.ts';
 import { type OpenOperation, openOperations } from './open-operations.ts';
-import { answerOddRequests, clientErrorHandler } from './sockets.ts';
+import { answerOddRequests, clientErrorHandler, guardHandshakes, longestHandshake } from './sockets.ts';
 
 export type AppOptions = {
   readonly store: Store;
   readonly services: Services;
   readonly version: string;
   readonly logLevel: string;
+  /** Without it, plain HTTP is served. */
+  readonly tls?: SecureContextOptions | undefined;
   /** Told of every route as it is made. */
   readonly onRoute?: (method: string, path: string) => void;
 };
 
 const longestDrain = 8_000;
 
-export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOptions): FastifyInstance => {
-  const app: FastifyInstance = fastify({
+export const buildApp = ({ store, services, version, logLevel, tls, onRoute }: AppOptions): FastifyInstance => {
+  // A missing Host header is ours to refuse, in our own words.
+  const http = { requireHostHeader: false, maxHeaderSize: largestHead };
+  const options = {
     logger: { level: logLevel, stream: process.stderr },
     // A line per request costs a third of the throughput.
     logController: new LogController({ disableRequestLogging: !['debug', 'trace'].includes(logLevel) }),
@@ -41,20 +47,29 @@ export const buildApp = ({ store, services, version, logLevel, onRoute }: AppOpt
     return503OnClosing: false,
     genReqId: requestId,
     clientErrorHandler,
-    // A missing Host header is ours to refuse, in our own words.
-    http: { requireHostHeader: false, maxHeaderSize: largestHead },
-    frameworkErrors: (error, request, reply) => fail(error, request, reply.headers(everyAnswer(request.id))),
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      fail(error, request, reply.headers(everyAnswer(request.id))),
     // Longer than any address that the HTTP parser lets pass: an id is opaque.
     routerOptions: { maxParamLength: 64 * 1024 },
-  });
+  };
+  const app = tls
+    ? (fastify({ ...options, https: { ...http, ...tls, handshakeTimeout: longestHandshake } }) as FastifyInstance)
+    : fastify({ ...options, http });
 
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute(`${method}`, url));
+
+  const endHandshakes = tls
+    ? guardHandshakes(app.server as TlsServer, err => app.log.debug({ err }, 'a TLS handshake failed'))
+    : () => {};
 
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
     // A connection that was busy when the closing began becomes idle later, and would be kept for minutes.
-    setInterval(() => app.server.closeIdleConnections(), 50).unref();
+    setInterval(() => {
+      app.server.closeIdleConnections();
+      endHandshakes();
+    }, 50).unref();
     // And one that never finishes its request would be kept for ever.
     setTimeout(() => app.server.closeAllConnections(), longestDrain).unref();
   });

@@ -1,5 +1,8 @@
 /** Starts the server, says how to use it, and stops it gracefully. */
 
+import { lookup } from 'node:dns/promises';
+import type { Server as TlsServer } from 'node:https';
+import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
 import { secureRandom } from '../store/id.ts';
@@ -7,11 +10,12 @@ import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import { StartFault, type Store } from '../store/store.ts';
 import { isWellMade } from '../store/token.ts';
-import { mediaType } from '../wire/document.ts';
 import { buildApp } from './app.ts';
 import { fillDemo } from './demo.ts';
 import { addSiteAdmin, isEmpty, isKnownToken, renewAdminToken, tokenKey } from './first-start.ts';
 import { helpText, readFlags, readSettings, type Settings } from './settings.ts';
+import { demoText, firstStartText, reachOf, trustText } from './texts.ts';
+import { type Tls, tlsFrom } from './tls.ts';
 
 const { version } = packageJson;
 
@@ -47,17 +51,22 @@ const start = async (settings: Settings): Promise<void> => {
 
   let publicUrl = settings.publicUrl ?? '';
   const services = { publicUrl: () => publicUrl, tokenKey: key, now, random: secureRandom };
-  const app = buildApp({ store, services, version, logLevel: settings.logLevel });
+  const tls = tlsFrom(settings, now);
+  const loaded = tls?.load();
+  const app = buildApp({ store, services, version, logLevel: settings.logLevel, tls: loaded?.context });
   const port = await listen(app, settings);
-  publicUrl ||= `http://${reachable(settings.host)}:${port}`;
+  publicUrl ||= `${tls ? 'https' : 'http'}://${reachable(settings.host)}:${port}`;
   stopOnSignal(app, store);
+  reloadOnHangup(app, tls);
 
   process.stdout.write(`Bailiwick ${version} serves ${publicUrl} with its data in ${settings.database}\n`);
+  const reach = reachOf(publicUrl, tls);
+  if (loaded && tls?.ownMade) process.stdout.write(trustText(reach, loaded.news));
   const making = { key, random: secureRandom, now };
   const token = await addSiteAdmin(store, making, settings.adminToken);
   if (token !== undefined) {
-    process.stdout.write(firstStartText(publicUrl, token, settings.adminToken !== undefined));
-    if (settings.demo) process.stdout.write(demoText(publicUrl, await fillDemo(app, token)));
+    process.stdout.write(firstStartText(reach, token, settings.adminToken !== undefined));
+    if (settings.demo) process.stdout.write(demoText(reach, await fillDemo(app, token)));
   } else if (settings.newAdminToken) {
     const { username, token } = await renewAdminToken(store, making);
     process.stdout.write(`\nA new token of the site admin '${username}'; it is not shown again:\n\n  ${token}\n`);
@@ -67,7 +76,9 @@ const start = async (settings: Settings): Promise<void> => {
 
 const listen = async (app: FastifyInstance, { host, port }: Settings): Promise<number> => {
   try {
-    await app.listen({ host, port });
+    // One address: for a name with several, the framework would open further listeners without our handlers on them.
+    const { address } = isIP(host) ? { address: host } : await lookup(host, { order: 'ipv4first' });
+    await app.listen({ host: address, port });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reasons: Record<string, string> = {
@@ -75,6 +86,7 @@ const listen = async (app: FastifyInstance, { host, port }: Settings): Promise<n
       EACCES: 'the port needs more rights',
       EADDRNOTAVAIL: 'this machine has no such address',
       ENOTFOUND: 'there is no such host',
+      EAI_AGAIN: 'the name of the host is not resolved',
     };
     throw new StartFault(`cannot listen on ${host}:${port}: ${reasons[code ?? ''] ?? message}`);
   }
@@ -105,51 +117,16 @@ const stopOnSignal = (app: FastifyInstance, store: Store): void => {
   if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && stop(), 250).unref();
 };
 
-const curl = (authorization: string, url: string): string => `curl -g -H ${authorization} '${url}'`;
-
-const bearer = (token: string): string => `'Authorization: Bearer ${token}'`;
-
-const firstStartText = (url: string, token: string, given: boolean): string => {
-  const details = `${url}/api/v2/account/details`;
-  return given
-    ? `
-This is the first start. The site admin is 'admin', and its token is the one you gave. With it in BAILIWICK_ADMIN_TOKEN, try:
-
-  ${curl('"Authorization: Bearer $BAILIWICK_ADMIN_TOKEN"', details)}
-`
-    : `
-This is the first start. The site admin is 'admin'. This is its token; it is not shown again:
-
-  ${token}
-
-Try it:
-
-  ${curl(bearer(token), details)}
-`;
-};
-
-const demoText = (url: string, { project, grantOfRita, rows }: Awaited<ReturnType<typeof fillDemo>>): string => {
-  const as = (who: string): string => bearer(rows.find(row => row.who === who)?.token ?? '');
-  const list = `${url}/api/v2/team-projects?filter[project][id]=${project}`;
-  const body = (access: string) => `{"data":{"type":"team-projects","attributes":{"access":"${access}"}}}`;
-  return `
-The demo: organization 'demo', project 'production' (${project}).
-
-${rows.map(({ who, shows, token }) => `  ${who.padEnd(7)} ${shows}\n          ${token}`).join('\n')}
-
-Lines to try:
-
-  # the owner sees every team's access, the secret one too
-  ${curl(as('olivia'), list)}
-  # a member of the secret team sees its own
-  ${curl(as('sam'), list)}
-  # a custom grant with teams = read sees the visible teams
-  ${curl(as('cleo'), list)}
-  # a plain member sees an empty list, an outsider 404
-  ${curl(as('nora'), list)}
-  ${curl(as('otto'), list)}
-  # max holds only 'read' here, but manage-projects makes an admin: so max may raise rita's team
-  curl -X PATCH -H ${as('max')} -H 'Content-Type: ${mediaType}' \\
-    -d '${body('maintain')}' '${url}/api/v2/team-projects/${grantOfRita}'
-`;
+/** A hangup is how a renewed certificate is announced; without TLS there is nothing to do, and no reason to die. */
+const reloadOnHangup = (app: FastifyInstance, tls: Tls | undefined): void => {
+  process.on('SIGHUP', () => {
+    if (!tls) return app.log.info('hangup: no certificate is read again, since TLS is off');
+    try {
+      const { context, news } = tls.load();
+      (app.server as TlsServer).setSecureContext(context);
+      app.log.info(`hangup: ${news}`);
+    } catch (error) {
+      app.log.error(`hangup: ${(error as Error).message}; the certificate of before stays in use`);
+    }
+  });
 };

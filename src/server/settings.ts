@@ -64,6 +64,20 @@ const settings = [
       /^[!-~]{20,256}$/.test(value) ? undefined : 'must have 20 to 256 visible ASCII characters without spaces',
   },
   {
+    flag: 'tls-cert',
+    variable: 'BAILIWICK_TLS_CERT',
+    value: 'FILE',
+    help: 'serve TLS with this certificate, in PEM, its chain after it; SIGHUP reads it again',
+    wrong: value => (value === '' ? 'must not be empty' : undefined),
+  },
+  {
+    flag: 'tls-key',
+    variable: 'BAILIWICK_TLS_KEY',
+    value: 'FILE',
+    help: 'the private key of the certificate, in PEM',
+    wrong: value => (value === '' ? 'must not be empty' : undefined),
+  },
+  {
     flag: 'log-level',
     variable: 'BAILIWICK_LOG_LEVEL',
     value: 'LEVEL',
@@ -75,12 +89,28 @@ const settings = [
 
 type Flag = (typeof settings)[number]['flag'];
 
+type Switch = { readonly flag: string; readonly variable?: string; readonly help: string };
+
+const switches = [
+  {
+    flag: 'tls-self-signed',
+    variable: 'BAILIWICK_TLS_SELF_SIGNED',
+    help: 'serve TLS with a certificate of its own making, kept beside the data',
+  },
+  { flag: 'demo', help: 'fill an empty database with an organization that shows every rule' },
+  { flag: 'new-admin-token', help: 'make another token for the site admin, and print it once' },
+] as const satisfies readonly Switch[];
+
+/** A certificate with its chain, and its key, each in PEM. */
+export type Files = { readonly certificate: string; readonly key: string };
+
 export type Settings = {
   readonly host: string;
   readonly port: number;
   readonly database: string;
   readonly publicUrl: string | undefined;
   readonly adminToken: string | undefined;
+  readonly tls: Files | 'self-signed' | undefined;
   readonly logLevel: string;
   readonly demo: boolean;
   readonly newAdminToken: boolean;
@@ -100,31 +130,45 @@ export const readSettings = (flags: Flags, environment: NodeJS.ProcessEnv): Sett
     }
     return value ?? setting.otherwise;
   };
+  const isOn = (flag: (typeof switches)[number]['flag']): boolean => {
+    const { variable }: Switch = switches.find(each => each.flag === flag) as Switch;
+    const value = (variable !== undefined && environment[variable]) || 'false';
+    if (flags[flag] === true || value === 'true') return true;
+    if (value === 'false') return false;
+    throw new StartFault(`${variable} must be true or false, not '${value}'`);
+  };
   return {
     host: chosen('host') as string,
     port: Number(chosen('port')),
     database: chosen('database') as string,
     publicUrl: chosen('public-url')?.replace(/\/+$/, ''),
     adminToken: chosen('admin-token'),
+    tls: tlsOf(chosen('tls-cert'), chosen('tls-key'), isOn('tls-self-signed')),
     logLevel: chosen('log-level') as string,
-    demo: flags.demo === true,
-    newAdminToken: flags['new-admin-token'] === true,
+    demo: isOn('demo'),
+    newAdminToken: isOn('new-admin-token'),
   };
+};
+
+const tlsOf = (certificate: string | undefined, key: string | undefined, selfSigned: boolean): Settings['tls'] => {
+  if (selfSigned && (certificate ?? key) !== undefined)
+    throw new StartFault('--tls-self-signed makes its own certificate: it goes without --tls-cert and --tls-key');
+  if (selfSigned) return 'self-signed';
+  if (certificate === undefined && key === undefined) return undefined;
+  if (certificate === undefined || key === undefined)
+    throw new StartFault(`--tls-cert and --tls-key go together, and --tls-${key ? 'cert' : 'key'} is missing`);
+  return { certificate, key };
 };
 
 export const readFlags = (args: readonly string[]): Flags => {
   try {
     const valued = Object.fromEntries(settings.map(({ flag }) => [flag, { type: 'string' as const }]));
     const bare = {
-      demo: { type: 'boolean' },
-      'new-admin-token': { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
-      version: { type: 'boolean' },
-    } as const;
-    return parseArgs({ args: [...args], options: { ...valued, ...bare }, strict: true }).values as Record<
-      string,
-      string
-    >;
+      ...Object.fromEntries(switches.map(({ flag }) => [flag, { type: 'boolean' as const }])),
+      help: { type: 'boolean' as const, short: 'h' },
+      version: { type: 'boolean' as const },
+    };
+    return parseArgs({ args: [...args], options: { ...valued, ...bare }, strict: true }).values as Flags;
   } catch (error) {
     const [reason] = (error as Error).message.split(/[.\n]/);
     throw new StartFault(`${reason}; --help lists the settings`);
@@ -132,17 +176,21 @@ export const readFlags = (args: readonly string[]): Flags => {
 };
 
 export const helpText = (): string => {
-  const rows = settings.map(({ flag, value, variable, help, ...rest }) => ({
-    left: `  --${flag} ${value}`,
-    middle: variable,
-    right: 'otherwise' in rest ? `${help} (default: ${rest.otherwise})` : help,
-  }));
-  const others = [
-    { left: '  --demo', middle: '', right: 'fill an empty database with an organization that shows every rule' },
-    { left: '  --new-admin-token', middle: '', right: 'make another token for the site admin, and print it once' },
+  const rows = [
+    ...settings.map(({ flag, value, variable, help, ...rest }) => ({
+      left: `  --${flag} ${value}`,
+      middle: variable,
+      right: 'otherwise' in rest ? `${help} (default: ${rest.otherwise})` : help,
+    })),
+    ...switches.map(({ flag, help, ...rest }) => ({
+      left: `  --${flag}`,
+      middle: 'variable' in rest ? rest.variable : '',
+      right: help,
+    })),
     { left: '  --help', middle: '', right: 'this text' },
     { left: '  --version', middle: '', right: 'the version' },
   ];
+  const width = (column: 'left' | 'middle'): number => Math.max(...rows.map(row => row[column].length)) + 2;
   return [
     'Usage: bailiwick [SETTING ...]',
     '',
@@ -150,7 +198,7 @@ export const helpText = (): string => {
     '',
     'A setting is given by flag or by environment variable; the flag wins.',
     '',
-    ...[...rows, ...others].map(({ left, middle, right }) => `${left.padEnd(23)}${middle.padEnd(23)}${right}`),
+    ...rows.map(({ left, middle, right }) => `${left.padEnd(width('left'))}${middle.padEnd(width('middle'))}${right}`),
     '',
   ].join('\n');
 };

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { TLSSocket, Server as TlsServer } from 'node:tls';
 import type { Problem } from '../core/fault.ts';
 import { mediaType } from '../wire/document.ts';
 import { answerTo } from '../wire/errors.ts';
@@ -27,6 +28,37 @@ export const answerOddRequests = (server: Server): void => {
   // An expectation that we do not know is none of ours to meet.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 };
+
+/** In milliseconds; whoever is slower has no intention to talk. */
+export const longestHandshake = 10_000;
+
+/**
+ * A handshake that fails ends its own connection, and nothing is answered: there is no common language yet.
+ * Gives back what ends the handshakes under way, which the server does not count among its idle connections.
+ */
+export const guardHandshakes = (server: TlsServer, failed: (error: Error) => void): (() => void) => {
+  const underWay = new Map<string, Socket>();
+  // The secured socket is another object than the bare one under it; the far end is the same.
+  const farEnd = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+  server.on('connection', (socket: Socket) => {
+    const name = farEnd(socket);
+    underWay.set(name, socket);
+    socket.once('close', () => underWay.get(name) === socket && underWay.delete(name));
+  });
+  server.on('secureConnection', (socket: TLSSocket) => underWay.delete(farEnd(socket)));
+  // Node's own listener would have it answered as a broken request.
+  server.removeAllListeners('tlsClientError').on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    failed(error);
+    const bare = underWay.get(farEnd(socket));
+    if (error.code === 'ERR_SSL_HTTP_REQUEST' && bare) endWith(bare, plainOnTls);
+    else socket.destroy();
+  });
+  return () => {
+    for (const socket of underWay.values()) socket.destroy();
+  };
+};
+
+const plainOnTls: Problem = { kind: 'bad request', detail: 'This port speaks TLS: the address begins with https.' };
 
 const lingering = 1000;
 

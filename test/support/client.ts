@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 export const mediaType = 'application/vnd.api+json';
@@ -24,7 +25,7 @@ type Known = { readonly path: string; readonly matches: RegExp; readonly methods
 
 export class Client {
   readonly #url: URL;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  readonly #agent: Agent;
   readonly #validators = new Map<string, ValidateFunction>();
   #known: Known[] = [];
   #ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -32,8 +33,15 @@ export class Client {
   checked = 0;
   readonly seen = new Set<string>();
 
-  constructor(url: string) {
+  /** Over TLS, `ca` is the one certificate that is trusted. */
+  constructor(url: string, ca?: string) {
     this.#url = new URL(url);
+    const options = { keepAlive: true, maxSockets: 64 };
+    this.#agent = this.#isSecured ? new TlsAgent({ ...options, ...(ca !== undefined && { ca }) }) : new Agent(options);
+  }
+
+  get #isSecured(): boolean {
+    return this.#url.protocol === 'https:';
   }
 
   close(): void {
@@ -58,7 +66,8 @@ export class Client {
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const { hostname, port } = this.#url;
-      const outgoing = request({ hostname, port, method, path, headers, agent: this.#agent }, incoming => {
+      const send = this.#isSecured ? tlsRequest : request;
+      const outgoing = send({ hostname, port, method, path, headers, agent: this.#agent }, incoming => {
         const chunks: Buffer[] = [];
         incoming.on('data', chunk => chunks.push(chunk));
         incoming.on('error', reject);

@@ -1,7 +1,8 @@
 /** Bytes over a connection, whatever they are, and the answers to them. */
 
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import type { Answer } from './client.ts';
 import type { TestServer } from './server.ts';
 
@@ -32,12 +33,18 @@ const answersIn = (bytes: Buffer): RawAnswer[] => {
 
 export const leftHanging = 'a connection was left hanging';
 
+/** A connection to the server, secured where it wants that. */
+const dialled = ({ url, ca }: TestServer): Socket => {
+  const to = { port: Number(new URL(url).port), host: '127.0.0.1' };
+  return ca === undefined ? connect(to) : connectTls({ ...to, ca });
+};
+
 /**
  * Sends bytes as they are and gives back all answers. The client's end of the connection stays open until the server
  * has either answered or had three other requests' time to: one that is closed too early gets no answer at all.
  */
-export const raw = async ({ url, client }: TestServer, bytes: string | Buffer): Promise<RawAnswer[]> => {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+export const raw = async (server: TestServer, bytes: string | Buffer): Promise<RawAnswer[]> => {
+  const socket = dialled(server);
   const chunks: Buffer[] = [];
   const closed = new Promise<void>(resolve => socket.once('close', () => resolve()));
   socket.on('data', chunk => chunks.push(chunk as Buffer));
@@ -45,7 +52,7 @@ export const raw = async ({ url, client }: TestServer, bytes: string | Buffer): 
   socket.on('error', () => {});
   socket.write(bytes);
   for (let turn = 0; turn < 3 || (turn < 30 && chunks.length === 0 && socket.connecting); turn++) {
-    const { status } = await client.send('GET', '/healthz');
+    const { status } = await server.client.send('GET', '/healthz');
     assert.equal(status, 200, 'the server still answers /healthz');
   }
   socket.end();

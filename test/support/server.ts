@@ -23,6 +23,8 @@ export type TestServer = {
   readonly store: Store;
   readonly adminToken: string;
   readonly url: string;
+  /** The certificate to trust, where TLS is served. */
+  readonly ca: string | undefined;
   /** Sets the clock and the randomness anew, so that two servers make the same ids and times from here on. */
   readonly reseed: (seed: number) => void;
   readonly close: () => Promise<void>;
@@ -32,6 +34,7 @@ export const startServer = async ({
   seed = 1,
   store = openSqlite(':memory:'),
   publicUrl = 'https://bailiwick.example',
+  tls = undefined as { readonly cert: string; readonly key: string } | undefined,
 } = {}): Promise<TestServer> => {
   let next = seeded(seed);
   let time = Date.parse('2026-01-01T00:00:00.000Z');
@@ -41,15 +44,16 @@ export const startServer = async ({
   const key = await tokenKey(store, random);
   const adminToken = (await addSiteAdmin(store, { key, random, now })) as string;
   const services = { publicUrl: () => publicUrl, tokenKey: key, now, random };
-  const app = buildApp({ store, services, version: '0.0.0', logLevel: 'silent' });
+  const app = buildApp({ store, services, version: '0.0.0', logLevel: 'silent', tls });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const client = new Client(url);
+  const client = new Client(url, tls?.cert);
   await client.learn();
   return {
     client,
     store,
     adminToken,
     url,
+    ca: tls?.cert,
     reseed: seed => {
       next = seeded(seed);
       time = Date.parse('2027-01-01T00:00:00.000Z');

@@ -13,6 +13,7 @@ for (let arg = args.shift(); arg !== undefined; arg = args.shift()) {
   if (arg === '-H') { const [name, ...value] = args.shift().split(':'); options.headers[name] = value.join(':').trim(); }
   else if (arg === '-X') options.method = args.shift();
   else if (arg === '-d') options.body = args.shift();
+  else if (arg === '--cacert') require('tls').setDefaultCACertificates([require('fs').readFileSync(args.shift(), 'utf8')]);
   else if (!arg.startsWith('-')) url = arg;
 }
 options.method ??= options.body === undefined ? 'GET' : 'POST';

@@ -1,0 +1,179 @@
+/** The program as a user starts it, in a folder of its own. */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { after, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Client } from './client.ts';
+import { Actor } from './world.ts';
+
+export const program = fileURLToPath(new URL('../../bin/bailiwick.js', import.meta.url));
+export const chosenToken = 'a-token-that-somebody-chose';
+export const ourToken = /[0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z]{67}/;
+
+// No process outlives this one, however it ends.
+const running = new Set<ChildProcess>();
+const killAll = (): void => {
+  for (const child of running) child.kill('SIGKILL');
+};
+process.on('exit', killAll);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+export type Environment = Readonly<Record<string, string>>;
+
+const compiled = mkdtempSync(join(tmpdir(), 'bailiwick-compiled-'));
+after(() => rmSync(compiled, { recursive: true, force: true }));
+
+/** The environment of the tests, without what would set the program; what one start compiles, the others need not. */
+const plainEnvironment: Environment = {
+  ...(Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(BAILIWICK_|npm_|NODE_TEST_|DATABASE_URL$)/.test(name)),
+  ) as Environment),
+  NODE_COMPILE_CACHE: compiled,
+};
+
+export class Running {
+  readonly child: ChildProcess;
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  #out = '';
+  #error = '';
+  #client: Client | undefined;
+
+  constructor(
+    folder: string,
+    args: readonly string[],
+    environment: Environment,
+    starting: readonly string[] = [program],
+  ) {
+    this.child = spawn(process.execPath, [...starting, ...args], {
+      cwd: folder,
+      env: { ...plainEnvironment, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running.add(this.child);
+    this.child.stdout?.setEncoding('utf8').on('data', text => {
+      this.#out += text;
+    });
+    this.child.stderr?.setEncoding('utf8').on('data', text => {
+      this.#error += text;
+    });
+    this.exited = once(this.child, 'close').then(([code, signal]) => {
+      running.delete(this.child);
+      return { code, signal };
+    });
+  }
+
+  /** Everything printed so far; whole once the process has exited. */
+  get out(): string {
+    return this.#out;
+  }
+
+  get error(): string {
+    return this.#error;
+  }
+
+  /** The first match in what is printed, as soon as it is there. */
+  printed(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#awaited(pattern, this.child.stdout, () => this.#out);
+  }
+
+  /** The same in the log. */
+  logged(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#awaited(pattern, this.child.stderr, () => this.#error);
+  }
+
+  async #awaited(pattern: RegExp, stream: Readable | null, text: () => string): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(text());
+      if (match) return match;
+      const more = stream ? once(stream, 'data') : Promise.reject(new Error('no output'));
+      const end = this.exited.then(({ code }) => {
+        if (!pattern.test(text())) throw new Error(`exited with ${code} before there was ${pattern}: ${this.#error}`);
+      });
+      await Promise.race([more, end]);
+    }
+  }
+
+  async url(): Promise<string> {
+    return (await this.printed(/serves (http\S+) with/))[1] ?? '';
+  }
+
+  /** The certificate to trust, where the program says so. */
+  async #anchor(): Promise<string | undefined> {
+    if (!(await this.url()).startsWith('https:')) return undefined;
+    const [, file = ''] = await this.printed(/^ {2}curl --cacert '([^']+)'/m);
+    return readFileSync(file, 'utf8');
+  }
+
+  async client(ca?: string): Promise<Client> {
+    if (!this.#client) {
+      this.#client = new Client(await this.url(), ca ?? (await this.#anchor()));
+      await this.#client.learn();
+    }
+    return this.#client;
+  }
+
+  async actor(token: string | undefined): Promise<Actor> {
+    return new Actor(await this.client(), token);
+  }
+
+  /** As the user's Ctrl-C or an init system does; what was printed is whole after it. */
+  async stop(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    this.#client?.close();
+    this.child.kill(signal);
+    const exit = await this.exited;
+    assert.deepEqual(exit, signal === 'SIGKILL' ? { code: null, signal } : { code: 0, signal: null }, this.#error);
+  }
+
+  async end(): Promise<void> {
+    this.#client?.close();
+    if (!running.has(this.child)) return;
+    this.child.kill('SIGKILL');
+    await this.exited;
+  }
+}
+
+/** A folder of its own for a test, and the processes started in it. */
+export class Ground {
+  readonly folder = mkdtempSync(join(tmpdir(), 'bailiwick-'));
+  readonly #started: Running[] = [];
+
+  constructor(t: TestContext) {
+    t.after(async () => {
+      for (const started of this.#started) await started.end();
+      rmSync(this.folder, { recursive: true, force: true });
+    });
+  }
+
+  path(name: string): string {
+    return join(this.folder, name);
+  }
+
+  /** As given, with nothing added. */
+  run(args: readonly string[], environment: Environment = {}): Running {
+    const started = new Running(this.folder, args, environment);
+    this.#started.push(started);
+    return started;
+  }
+
+  /** A piece of a program, with --version as its argument. */
+  evaluate(code: string): Running {
+    const started = new Running(this.folder, ['--version'], {}, ['--input-type=module', '-e', code, '--']);
+    this.#started.push(started);
+    return started;
+  }
+
+  start(args: readonly string[] = [], environment: Environment = {}): Running {
+    return this.run(['--port', '0', ...args], environment);
+  }
+}
+
+// Against a test that hangs, not a measure of anything.
+export const guard = { timeout: 60_000 };
+export const brief = { timeout: 15_000 };
+export const together = { concurrency: 3 };
