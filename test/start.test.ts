@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,7 +16,6 @@ import {
   Ground,
   guard,
   ourToken,
-  program,
   type Running,
   together,
 } from './support/program.ts';
@@ -97,13 +96,21 @@ describe('first start', together, () => {
     assert.equal(body.data.length, 21);
   });
 
-  test('sqlite::memory: forgets everything, and makes no file', guard, async t => {
+  test('sqlite::memory: every start is a first one with a new token, and makes no file', guard, async t => {
     const ground = new Ground(t);
-    const server = ground.start(['--database', 'sqlite::memory:', '--admin-token', chosenToken]);
-    assert.equal((await (await server.actor(chosenToken)).get('/account/details')).status, 200);
-    await server.stop();
-    assert.ok(!existsSync(ground.path('data')));
-    assert.ok(!existsSync(ground.path(':memory:')));
+    const tokens = [];
+    for (const start of ['first', 'second']) {
+      const server = ground.start(['--database', 'sqlite::memory:']);
+      await server.printed(/curl .*\n/);
+      const [token] = server.out.match(ourToken) ?? [];
+      const admin = await server.actor(token);
+      assert.equal((await admin.get('/organizations')).body.meta.pagination['total-count'], 0, start);
+      await admin.make('/organizations', createsOrganization('acme'));
+      await server.stop();
+      tokens.push(token);
+    }
+    assert.notEqual(tokens[0], tokens[1]);
+    assert.deepEqual(readdirSync(ground.folder), []);
   });
 });
 
@@ -118,9 +125,13 @@ describe('settings', together, () => {
       ['--public-url', 'BAILIWICK_PUBLIC_URL', 'from host and port'],
       ['--admin-token', 'BAILIWICK_ADMIN_TOKEN', 'a new one, printed once'],
       ['--log-level', 'BAILIWICK_LOG_LEVEL', 'info'],
+      ['--tls-cert', 'BAILIWICK_TLS_CERT', ''],
+      ['--tls-key', 'BAILIWICK_TLS_KEY', ''],
+      ['--tls-self-signed', 'BAILIWICK_TLS_SELF_SIGNED', ''],
     ] as const) {
       const line = help.out.split('\n').find(text => text.trim().startsWith(`${flag} `)) ?? '';
-      assert.ok(line.includes(variable) && line.includes(`default: ${standard}`), `${flag}: ${line}`);
+      const said = standard === '' ? !line.includes('default') : line.includes(`default: ${standard}`);
+      assert.ok(line.includes(` ${variable} `) && said, `${flag}: ${line}`);
     }
     for (const flag of ['--demo', '--help', '--version']) assert.match(help.out, new RegExp(`^ +${flag} +\\S`, 'm'));
   });
@@ -201,6 +212,53 @@ describe('settings', together, () => {
     const headers = { authorization: `Bearer ${chosenToken}`, host: 'evil.example' };
     const { body } = await client.send('GET', '/api/v2/organizations', { headers });
     assert.match(body.links.self, /^https:\/\/access\.example\/base\/api\/v2\/organizations\?/);
+  });
+});
+
+describe('listening', together, () => {
+  test('--host with a name of several addresses: one listener, with all our care on it', guard, async t => {
+    // As on a machine where localhost is both.
+    const twoAddresses = `
+      import dns from 'node:dns';
+      import { syncBuiltinESMExports } from 'node:module';
+      const both = [{ address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }];
+      const found = options => (options?.all ? both : options?.order === 'ipv4first' ? both[1] : both[0]);
+      const { lookup, promises: { lookup: promised } } = dns;
+      dns.promises.lookup = async (host, options) => (host === 'localhost' ? found(options) : promised(host, options));
+      dns.lookup = (host, options, done) => {
+        if (host !== 'localhost') return lookup(host, options, done);
+        const result = found(options);
+        process.nextTick(() => Array.isArray(result) ? done(null, result) : done(null, result.address, result.family));
+      };
+      syncBuiltinESMExports()`;
+    const server = new Ground(t).evaluate(twoAddresses, ['--host', 'localhost', '--port', '0']);
+    const url = await server.url();
+    assert.match(url, /^http:\/\/localhost:\d+$/);
+    const { socket, received } = await dial(t, url);
+    socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n');
+    assert.match(await received(/\}$/), /^HTTP\/1\.1 405 .*"errors"/s);
+    const other = connect(Number(new URL(url).port), '::1');
+    t.after(() => other.destroy());
+    const isOpen = await new Promise(resolve => {
+      other.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    });
+    assert.equal(isOpen, false, 'a second listener');
+    await server.stop();
+  });
+
+  test('a host that does not exist is refused in one line', guard, async t => {
+    const refused = new Ground(t).start(['--host', 'no-such-host.invalid']);
+    assert.equal((await refused.exited).code, 2);
+    assert.match(refused.error, /^bailiwick: cannot listen on no-such-host\.invalid:0: [^\n]+\n$/);
+  });
+
+  test('SIGHUP without TLS is answered in the log, and the server goes on', guard, async t => {
+    const server = new Ground(t).start();
+    await server.url();
+    server.child.kill('SIGHUP');
+    await server.logged(/hangup: no certificate is read again, since TLS is off/);
+    assert.equal((await (await server.client()).send('GET', '/readyz')).status, 200);
+    await server.stop();
   });
 });
 
@@ -576,12 +634,8 @@ describe('stopping', together, () => {
 });
 
 describe('the launcher', together, () => {
-  /** The launcher under another Node than this one, as far as it can tell. */
-  const under = (ground: Ground, pretence: string) =>
-    ground.evaluate(`${pretence}; process.argv.splice(1, 0, 'x'); import(${JSON.stringify(program)})`);
-
   test('on a Node that is too old, the packaged one is used without a word', guard, async t => {
-    const old = under(new Ground(t), "Object.defineProperty(process, 'version', { value: 'v20.1.0' })");
+    const old = new Ground(t).evaluate("Object.defineProperty(process, 'version', { value: 'v20.1.0' })");
     assert.deepEqual(await old.exited, { code: 0, signal: null }, old.error);
     assert.equal(old.out.trim(), packageJson.version);
     assert.equal(old.error, '');
@@ -589,7 +643,7 @@ describe('the launcher', together, () => {
 
   test('where there is no packaged one either, one line says what to install', guard, async t => {
     const nowhere = "Object.defineProperty(process, 'platform', { value: 'plan9' })";
-    const old = under(new Ground(t), `Object.defineProperty(process, 'version', { value: 'v20.1.0' }); ${nowhere}`);
+    const old = new Ground(t).evaluate(`Object.defineProperty(process, 'version', { value: 'v20.1.0' }); ${nowhere}`);
     assert.equal((await old.exited).code, 2);
     assert.match(old.error, /^bailiwick: needs Node 24 or newer[^\n]+\n$/);
   });

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from './client.ts';
 import { Actor } from './world.ts';
 
-export const program = fileURLToPath(new URL('../../bin/bailiwick.js', import.meta.url));
+const program = fileURLToPath(new URL('../../bin/bailiwick.js', import.meta.url));
 export const chosenToken = 'a-token-that-somebody-chose';
 export const ourToken = /[0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z]{67}/;
 
@@ -161,9 +161,10 @@ export class Ground {
     return started;
   }
 
-  /** A piece of a program, with --version as its argument. */
-  evaluate(code: string): Running {
-    const started = new Running(this.folder, ['--version'], {}, ['--input-type=module', '-e', code, '--']);
+  /** A piece of a program, before the launcher has its turn with these arguments. */
+  evaluate(code: string, args: readonly string[] = ['--version']): Running {
+    const whole = `${code}; process.argv.splice(1, 0, 'x'); await import(${JSON.stringify(program)})`;
+    const started = new Running(this.folder, args, {}, ['--input-type=module', '-e', whole, '--']);
     this.#started.push(started);
     return started;
   }
