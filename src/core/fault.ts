@@ -4,6 +4,8 @@
 export type Flaw = {
   readonly pointer: string;
   readonly detail: string;
+  /** Where a client knows the flaw by its title. */
+  readonly title?: string;
   readonly meta?: Readonly<Record<string, string>>;
 };
 

@@ -6,14 +6,23 @@ import { newId, type Prefix, type Random } from '../store/id.ts';
 import type { Tx } from '../store/store.ts';
 import type { Document, Resource } from '../wire/document.ts';
 import { etag, matches } from '../wire/etag.ts';
-import { type Extras, type Listing, pageAsked, paged, parameter, type Query } from '../wire/paging.ts';
+import {
+  type Extras,
+  type Listing,
+  type Page,
+  type PageSizes,
+  pageAsked,
+  paged,
+  parameter,
+  type Query,
+} from '../wire/paging.ts';
 import type { Static, TSchema } from '../wire/schemas.ts';
 import { type Check, checker } from '../wire/validation.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 /** The date in the interface's list of changes that brought the operation. */
-export type Since = `${number}-${number}-${number}` | 'before the dated list';
+export type Since = `${number}-${number}-${number}` | 'before the dated list' | 'after the dated list';
 
 /** What operations need of the server around them; tests replace the clock and the randomness. */
 export type Services = {
@@ -177,8 +186,8 @@ export class Request<P extends string = string, B = unknown> {
     return Object.keys(this.#incoming.query).filter(isIndexed);
   }
 
-  get page() {
-    return pageAsked(this.#incoming.query, this.#operation.pageSize);
+  get page(): Page {
+    return pageAsked(this.#incoming.query, this.#operation.pageSizes);
   }
 
   /** Refuses a change to what is no longer as the caller last read it. */
@@ -242,8 +251,8 @@ type Common = {
   /** What `sort` may name; a `-` before it turns it round. */
   readonly sorts?: readonly string[];
   readonly paged?: boolean;
-  /** Of the page where the query has no word of pages; otherwise as every list. */
-  readonly pageSize?: number;
+  /** Where pages are of another size than everywhere else. */
+  readonly pageSizes?: Partial<PageSizes>;
 };
 
 export type Read = Common & {
@@ -251,11 +260,14 @@ export type Read = Common & {
   readonly audit?: never;
   readonly body?: never;
   readonly check?: never;
-  readonly run: (request: Request) => Promise<Document>;
+  /** Answers JSON of its own form, where the interface does not speak JSON:API. */
+  readonly plain?: boolean;
+  readonly run: (request: Request) => Promise<object>;
 };
 
 export type Write = Common & {
   readonly method: Exclude<Method, 'GET'>;
+  readonly plain?: never;
   readonly audit: { readonly resource: string; readonly action: string };
   readonly body?: TSchema;
   readonly check?: Check<unknown>;
@@ -264,13 +276,28 @@ export type Write = Common & {
 
 export type Operation = Read | Write;
 
-type Given<O, P extends string> = Omit<O, 'path' | 'authentication' | 'run' | 'body' | 'check' | 'method' | 'paged'> & {
+type Given<O, P extends string> = Omit<
+  O,
+  'path' | 'authentication' | 'run' | 'body' | 'check' | 'method' | 'paged' | 'plain'
+> & {
   readonly path: P;
 };
 
 export const get = <const P extends string>(
   operation: Given<Read, P> & { readonly run: (request: Request<P>) => Promise<Document> },
 ): Read => ({ ...operation, authentication: 'token', method: 'GET', run: operation.run as Read['run'] });
+
+/** A list in a form of its own. */
+export const plainList = <const P extends string>(
+  operation: Given<Read, P> & { readonly run: (request: Request<P>) => Promise<object> },
+): Read => ({
+  ...operation,
+  authentication: 'token',
+  method: 'GET',
+  paged: true,
+  plain: true,
+  run: operation.run as Read['run'],
+});
 
 /** A list: the same, with pages. */
 export const list = <const P extends string>(operation: Parameters<typeof get<P>>[0]): Read => ({

@@ -316,7 +316,7 @@ export const organizations = [
     summary: 'List the organizations that the caller belongs to',
     filters: ['q', 'q[name]', 'q[email]'],
     includes: ['subscription'],
-    pageSize: largestPageSize,
+    pageSizes: { unasked: largestPageSize },
     success: 200,
     answer: pagedDocument(OrganizationResource),
     failures: [],

@@ -2,7 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, type Problem } from '../core/fault.ts';
-import { type Document, mediaType } from '../wire/document.ts';
+import { mediaType } from '../wire/document.ts';
 import { answerTo, type ErrorAnswer, faultOfOurs } from '../wire/errors.ts';
 import { etag } from '../wire/etag.ts';
 
@@ -19,15 +19,18 @@ export const sendText = (reply: FastifyReply, status: number, type: string, text
 
 const asItIs = (text: unknown): string => text as string;
 
+export const plainMediaType = 'application/json';
+
 export const sendDocument = (
   reply: FastifyReply,
   status: number,
-  document: Document,
+  document: object,
   tagged = document,
+  type = mediaType,
 ): FastifyReply => {
   const text = JSON.stringify(document);
   const tag = etag(tagged === document ? text : JSON.stringify(tagged));
-  return sendText(reply.header('etag', tag), status, mediaType, text);
+  return sendText(reply.header('etag', tag), status, type, text);
 };
 
 const sendErrors = (reply: FastifyReply, { status, errors, headers = {} }: ErrorAnswer): FastifyReply =>

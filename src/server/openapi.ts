@@ -2,8 +2,10 @@
 
 import type { Operation } from '../resources/operation.ts';
 import { mediaType } from '../wire/document.ts';
-import { defaultPageSize, inKiB, largestBody, largestPageSize } from '../wire/limits.ts';
+import { inKiB, largestBody } from '../wire/limits.ts';
+import { type PageSizes, sizesOf } from '../wire/paging.ts';
 import { errorDocument } from '../wire/schemas.ts';
+import { plainMediaType } from './answers.ts';
 import type { OpenOperation } from './open-operations.ts';
 
 export const pathIn = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
@@ -34,10 +36,23 @@ const failuresOf = (operation: Operation): number[] =>
 
 const content = (schema: unknown, media = mediaType) => ({ content: { [media]: { schema } } });
 
+const pageParameters = ({ largest, byDefault, unasked }: PageSizes) => [
+  { name: 'page[number]', in: 'query', schema: { type: 'integer', minimum: 1, default: 1 } },
+  {
+    name: 'page[size]',
+    in: 'query',
+    description: [
+      `More than ${largest} counts as ${largest}`,
+      ...(unasked === byDefault ? [] : [`${unasked} where page[number] is absent too`]),
+    ].join('; '),
+    schema: { type: 'integer', minimum: 1, default: byDefault },
+  },
+];
+
 const parametersOf = ({
   path,
   paged,
-  pageSize,
+  pageSizes,
   filters = [],
   requiredFilters = [],
   includes,
@@ -65,20 +80,7 @@ const parametersOf = ({
   ...(sorts
     ? [{ name: 'sort', in: 'query', schema: { type: 'string', enum: sorts.flatMap(by => [by, `-${by}`]) } }]
     : []),
-  ...(paged
-    ? [
-        { name: 'page[number]', in: 'query', schema: { type: 'integer', minimum: 1, default: 1 } },
-        {
-          name: 'page[size]',
-          in: 'query',
-          description: [
-            `More than ${largestPageSize} counts as ${largestPageSize}`,
-            ...(pageSize ? [`${pageSize} where page[number] is absent too`] : []),
-          ].join('; '),
-          schema: { type: 'integer', minimum: 1, default: defaultPageSize },
-        },
-      ]
-    : []),
+  ...(paged ? pageParameters(sizesOf(pageSizes)) : []),
   ...(failures.includes(412)
     ? [{ name: 'If-Match', in: 'header', description: 'The ETag last read', schema: { type: 'string' } }]
     : []),
@@ -104,7 +106,7 @@ const operationObject = (operation: Operation) => ({
     [operation.success]: {
       description: titles[operation.success],
       headers: operation.answer ? { ...requestIdHeader, ...etagHeader } : requestIdHeader,
-      ...(operation.answer && content(operation.answer)),
+      ...(operation.answer && content(operation.answer, operation.plain ? plainMediaType : mediaType)),
     },
     ...Object.fromEntries(
       failuresOf(operation).map(status => [

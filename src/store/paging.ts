@@ -5,7 +5,7 @@ import type { Row, Tx } from './store.ts';
 /** A column of what is listed, never null, and its direction. */
 export type Order = readonly { readonly column: Sql; readonly descending?: boolean }[];
 
-const byCreation: Order = [{ column: sql`created_at` }, { column: sql`id` }];
+export const byCreation: Order = [{ column: sql`created_at` }, { column: sql`id` }];
 
 const ordered = (order: Order, prefix: Sql): Sql =>
   order

@@ -38,6 +38,9 @@ export const toOne = (type: string, id: string): Relationship => ({
   links: { related: pathOf(type, id) },
 });
 
+/** A relationship that is only told where to find. */
+export const toLink = (related: string): Relationship => ({ links: { related } });
+
 export const toMany = (type: string, ids: readonly string[]): Relationship => ({
   data: ids.map(id => ({ id, type })),
 });

@@ -55,9 +55,9 @@ export const answerTo = (problem: Problem): ErrorAnswer => {
     case 'invalid':
       return {
         status: 422,
-        errors: problem.flaws.map(({ pointer, detail, meta }) => ({
+        errors: problem.flaws.map(({ pointer, detail, title = 'invalid attribute', meta }) => ({
           status: '422',
-          title: 'invalid attribute',
+          title,
           detail,
           source: { pointer },
           ...(meta && { meta }),

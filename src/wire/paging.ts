@@ -24,12 +24,21 @@ const wholeNumber = (query: Query, name: string, otherwise: number, most: number
   throw new Fault({ kind: 'bad parameter', parameter: name, detail: `${name} must be a whole number, 1 or more` });
 };
 
-/** `unasked` is the size of the page where the query has no word of pages. */
-export const pageAsked = (query: Query, unasked = defaultPageSize): Page => {
-  const otherwise = query['page[number]'] === undefined ? unasked : defaultPageSize;
+/** How many a page has at most, where its size is not said, and where the query has no word of pages. */
+export type PageSizes = { readonly largest: number; readonly byDefault: number; readonly unasked: number };
+
+export const sizesOf = ({
+  largest = largestPageSize,
+  byDefault = defaultPageSize,
+  unasked = byDefault,
+}: Partial<PageSizes> = {}): PageSizes => ({ largest, byDefault, unasked });
+
+export const pageAsked = (query: Query, sizes?: Partial<PageSizes>): Page => {
+  const { largest, byDefault, unasked } = sizesOf(sizes);
+  const otherwise = query['page[number]'] === undefined ? unasked : byDefault;
   return {
     number: wholeNumber(query, 'page[number]', 1, Number.MAX_SAFE_INTEGER),
-    size: Math.min(wholeNumber(query, 'page[size]', otherwise, Number.POSITIVE_INFINITY), largestPageSize),
+    size: Math.min(wholeNumber(query, 'page[size]', otherwise, Number.POSITIVE_INFINITY), largest),
   };
 };
 
@@ -41,19 +50,23 @@ export type Extras = {
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 };
 
+/** Where a page stands among the others. An empty list still has its first page. */
+export const placeOf = ({ number, size }: Page, total: number) => {
+  const pages = Math.max(1, Math.ceil(total / size));
+  return { pages, previous: number > 1 ? Math.min(number - 1, pages) : null, next: number < pages ? number + 1 : null };
+};
+
 /** `address` is the list's full URL without a query; `filters` are the parameters that the links carry on. */
 export const paged = (
   data: readonly Resource[],
   total: number,
-  { number, size }: Page,
+  page: Page,
   address: string,
   filters: Readonly<Record<string, string | undefined>>,
   { included, meta }: Extras = {},
 ): Document => {
-  // An empty list still has its first page.
-  const pages = Math.max(1, Math.ceil(total / size));
-  const previous = number > 1 ? Math.min(number - 1, pages) : null;
-  const next = number < pages ? number + 1 : null;
+  const { number, size } = page;
+  const { pages, previous, next } = placeOf(page, total);
   const link = (page: number | null): string | null => {
     if (page === null) return null;
     const query = new URLSearchParams();

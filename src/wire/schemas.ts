@@ -17,6 +17,9 @@ export const oneOf = <const V extends readonly string[]>(...values: V) =>
 export const orNull = <S extends TSchema>(schema: S) =>
   Type.Unsafe<Static<S> | null>({ ...schema, type: [(schema as { type?: string }).type, 'null'] });
 
+/** An object with whatever keys. */
+export const anyKeys = Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object' });
+
 export const optional = Type.Optional;
 export const eachOptional = <P extends TProperties>(properties: P) => Type.Partial(Type.Object(properties)).properties;
 export const listOf = Type.Array;
