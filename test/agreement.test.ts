@@ -205,7 +205,7 @@ const agreed = async (caller: Named, { type, list, ids, writes }: Family, dice: 
   return { rows, count };
 };
 
-/** A narrower list is the list, narrowed: the access of one team, the tokens of one team, the caller's own memberships. */
+/** A narrower list is the list, narrowed: the access of one team, the tokens of one team, teams by name, the caller's own memberships. */
 const narrowed = async (caller: Named, world: RandomWorld, lists: readonly Rows[], dice: Dice, where: string) => {
   const ofTeam = (rows: Rows | undefined, id: string) =>
     [...(rows ?? [])].filter(([, row]) => row.relationships.team.data.id === id);
@@ -214,7 +214,42 @@ const narrowed = async (caller: Named, world: RandomWorld, lists: readonly Rows[
   assert.deepEqual([...access], ofTeam(lists[0], team), `${where}: the access of ${team}`);
   const tokens = await listed(caller, `/teams/${team}/authentication-tokens`, 100);
   assert.deepEqual([...tokens], ofTeam(lists.at(-1), team), `${where}: the tokens of ${team}`);
+  await teamsByName(caller, world, lists.at(-4), lists.at(-2), where);
   if (caller.name === 'outsider') return;
   for (const [id, row] of await listed(caller, '/organization-memberships', 100))
     assert.deepEqual(row, lists.at(-2)?.get(id), `${where}: the caller's own membership`);
+};
+
+/** The teams of a name, with the members that they name: each as it is in the list of members. */
+const teamsByName = async (
+  caller: Named,
+  world: RandomWorld,
+  teams: Rows | undefined,
+  memberships: Rows | undefined,
+  where: string,
+) => {
+  const { name } = world.organizations[0] as { name: string };
+  const list = `/organizations/${name}/teams`;
+  const bearing = (part: string) => [...(teams ?? [])].filter(([, row]) => row.attributes.name.includes(part));
+  assert.deepEqual([...(await listed(caller, `${list}?q=TEAM-`, 2))], bearing('team-'), `${where}: teams by a part`);
+  const one = world.teams.length - 1;
+  const named = await listed(caller, `${list}?filter%5Bnames%5D=${world.prefix}-team-${one},owners`, 100);
+  const expected = [...bearing('owners'), ...bearing(`${world.prefix}-team-${one}`)];
+  assert.deepEqual([...named], expected, `${where}: teams by name`);
+  for (const [id, { relationships }] of named) {
+    const { body } = await caller.actor.get(`/teams/${id}?include=users,organization-memberships`);
+    const included = body.included.map(({ type, id }: Json) => `${type} ${id}`).sort();
+    const { users, 'organization-memberships': members } = relationships;
+    const named = [...users.data, ...members.data].map(({ type, id }: Json) => `${type} ${id}`).sort();
+    assert.deepEqual(included, named, `${where}: ${id} includes whom it names`);
+    for (const row of body.included.filter(({ type }: Json) => type === 'organization-memberships'))
+      assert.deepEqual(row, memberships?.get(row.id), `${where}: ${row.id} is included as it is listed`);
+    const inTeam = await listed(caller, `/teams/${id}/relationships/organization-memberships`, 100);
+    assert.deepEqual(
+      [...inTeam.values()].map(({ id }) => id).sort(),
+      members.data.map(({ id }: Json) => id).sort(),
+      `${where}: the memberships in ${id}`,
+    );
+    for (const [id, row] of inTeam) assert.deepEqual(row, memberships?.get(id), `${where}: ${id} is one and the same`);
+  }
 };

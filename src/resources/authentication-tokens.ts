@@ -32,7 +32,7 @@ import {
   upTo,
 } from '../wire/schemas.ts';
 import { get, list, post, type Request, remove } from './operation.ts';
-import { reachedTeam } from './teams.ts';
+import { reachedTeam } from './team.ts';
 import { visibleTo } from './users.ts';
 
 // Shape

@@ -48,7 +48,7 @@ import {
 } from '../wire/schemas.ts';
 import { get, list, post, type Request, remove } from './operation.ts';
 import { expectAnOwner } from './owners.ts';
-import { addTeamMember, shownTeamsOf, TeamResource } from './teams.ts';
+import { addTeamMember, shownTeamsOf, TeamResource } from './team.ts';
 import { shownFellow, shownInvited, UserResource } from './users.ts';
 
 // Shape
@@ -142,6 +142,14 @@ const counted = (what: Sql, stand: Standing, narrowed: Sql): Sql => sql`
 
 const load = (tx: Tx, stand: Standing, caller: Caller, id: string): Promise<MembershipColumns | undefined> =>
   tx.row<MembershipColumns>(membershipsIn(stand, caller, sql`organization_memberships.id = ${id}`));
+
+/** For documents that include memberships. */
+export const membershipsShown = async (tx: Tx, stand: Standing, caller: Caller, which: Sql): Promise<Resource[]> => {
+  const rows = await tx.rows<MembershipColumns>(sql`
+    ${membershipsIn(stand, caller, which)}
+    order by organization_memberships.created_at, organization_memberships.id`);
+  return rows.map(shownMembership);
+};
 
 export const addMembership = (tx: Tx, id: string, organization: string, user: string, now: string): Promise<number> =>
   tx.run(sql`

@@ -55,7 +55,7 @@ import {
 } from './organization-settings.ts';
 import { ProjectResource, projectSeen, shown as shownProject } from './project-view.ts';
 import { addProject, defaultProject } from './projects.ts';
-import { addTeam, addTeamMember, newOwnersTeam } from './teams.ts';
+import { addTeam, addTeamMember, newOwnersTeam } from './team.ts';
 
 // Shape
 

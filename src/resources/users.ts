@@ -193,6 +193,12 @@ export const loadUser = async (tx: Tx, id: string, visible = sql`1 = 1`): Promis
   return row && fromRow(row);
 };
 
+/** For documents that include users. */
+export const usersShown = async (tx: Tx, which: Sql): Promise<Resource[]> => {
+  const rows = await tx.rows<Columns>(sql`${selected} where ${which} order by users.created_at, users.id`);
+  return rows.map(row => shownFellow(fromRow(row)));
+};
+
 type NewUser = Omit<User, 'unconfirmedEmail'>;
 
 const expectFree = async (tx: Tx, { id, username, email }: NewUser): Promise<void> => {
