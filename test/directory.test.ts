@@ -691,21 +691,6 @@ describe('the directory', () => {
       }
     });
 
-    test('400 for another kind of organization token, so that nobody gets this one for it', async () => {
-      const path = '/organizations/acme/authentication-token';
-      const { token } = (await owner.make(path)).attributes;
-      for (const call of [
-        owner.post(`${path}?token=audit-trails`),
-        owner.get(`${path}?token=x`),
-        owner.delete(`${path}?token=`),
-      ]) {
-        const answer = await call;
-        assert.equal(answer.status, 400);
-        assert.deepEqual(answer.body.errors[0].source, { parameter: 'token' });
-      }
-      assert.equal((await directory.actor(token).get('/account/details')).status, 200);
-    });
-
     test('the ETag of a new token is that of the token without its secret', async () => {
       const { id, actor } = await member();
       const team = await directory.team(owner, 'acme', { name: fresh('tagged') });

@@ -157,6 +157,13 @@ class Fuzz {
       'page[size]',
       'page',
       'include',
+      'sort',
+      'q',
+      'filter[names]',
+      'filter[status]',
+      'filter[expiry_status]',
+      'token',
+      'since',
       '__proto__',
     ];
     const values = [

@@ -599,6 +599,23 @@ describe('stopping', together, () => {
     await server.stop();
   });
 
+  test('when a token was last used is written down before it ends, and not before', guard, async t => {
+    const ground = new Ground(t);
+    const settings = ['--admin-token', chosenToken];
+    const lastUsed = async (server: Running) => {
+      const admin = await server.actor(chosenToken);
+      const { id } = (await admin.get('/account/details')).body.data;
+      return (await admin.get(`/users/${id}/authentication-tokens`)).body.data[0].attributes['last-used-at'];
+    };
+    const first = ground.start(settings);
+    await first.printed(/Try it|try:/);
+    assert.equal(await lastUsed(first), null);
+    await first.stop();
+    const second = ground.start(settings);
+    assert.match(await lastUsed(second), /^\d{4}-\d\d-\d\dT\d\d:\d\d:00\.000Z$/);
+    await second.stop();
+  });
+
   test('a second signal changes nothing', guard, async t => {
     const server = new Ground(t).start();
     await server.url();

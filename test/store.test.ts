@@ -103,9 +103,19 @@ describe('statements', () => {
         `/team-projects?filter[project][id]=${project}`,
         `/projects/${project}`,
       ];
-      for (const path of [...inside, ...each, ...access]) assert.equal((await asker.get(path)).status, 200, path);
+      const narrowed = [
+        '/organizations/asked/teams?include=users,organization-memberships&q=ask&filter[names]=askers',
+        `/teams/${team}?include=users,organization-memberships`,
+        `/teams/${team}/relationships/organization-memberships?sort=status&filter[status]=active`,
+        ...['team-name', '-created-by', 'expired-at', 'last-used-at'].map(
+          sort => `/organizations/asked/team-tokens?sort=${sort}&q=ask&filter[expiry_status]=expired,active`,
+        ),
+      ];
+      for (const path of [...inside, ...each, ...access, ...narrowed])
+        assert.equal((await asker.get(path)).status, 200, path);
       assert.ok((await asker.post('/team-projects', {})).status >= 404);
     }
+    await server.writeUses();
     const statements = new Map(log.flatMap(({ statements }) => statements.map(each => [textOf(each), each])));
     assert.ok(statements.size > 60);
     for (const [text, { chunks, values }] of statements) {

@@ -355,7 +355,7 @@ class Requests {
   /** What an answer names can be asked for again. */
   learn(path: string, { headers, body }: Answer): void {
     if (headers.etag) this.#tags.set(path, headers.etag);
-    for (const { type, id, relationships = {} } of [body?.data ?? []].flat()) {
+    for (const { type, id, relationships = {} } of [body?.data ?? [], body?.included ?? []].flat()) {
       this.#note(type, id);
       for (const { data } of Object.values<Json>(relationships))
         for (const { type, id } of [data ?? []].flat()) this.#note(type, id);
@@ -380,6 +380,24 @@ class Requests {
   #other(type: string): string {
     const id = this.#id(type);
     return this.#own.includes(id) ? 'somebody' : id;
+  }
+
+  /** What parameters may say: of what there is, seen and hidden, and of what there is not. */
+  get #words(): Record<string, readonly string[]> {
+    const names = Array.from({ length: 9 }, (_, number) => `${this.#prefix}-team-${number}`);
+    const includes = ['users', 'organization-memberships', 'teams', 'user'];
+    const sorts = ['team-name', 'created-by', 'expired-at', 'last-used-at', 'status', 'name'];
+    return {
+      q: [...names, 'team', 'TEAM-1', '%', '_', ''],
+      'filter[names]': [...names, names.join(','), 'owners,none', ''],
+      include: [...includes, ...includes, includes.slice(0, 2).join(','), 'nothing'],
+      sort: [...sorts, ...sorts.map(sort => `-${sort}`)],
+      'filter[status]': ['active', 'invited', 'inactive', 'expired', 'gone', ''],
+      'filter[expiry_status]': ['active', 'expired', 'no_expiration,expiring_in_30_days', 'gone'],
+      'filter[is_service_account]': ['true', 'false', 'x'],
+      token: ['audit-trails', 'x', ''],
+      since: ['2026-01-01T00:00:00Z', 'x'],
+    };
   }
 
   /** Names are unique whoever sees them, so the name of a hidden row is taken; only new ones tell nothing. */
@@ -425,7 +443,7 @@ class Requests {
       else if (name === 'page[size]')
         maybe(0.5, name, () => `${dice.pick([1, 1, 1, 2, 2, 2, 3, 3, 5, 100, 1000, 0, ''])}`);
       else if (filter) maybe(name === parameters[0] ? 0.97 : 0.3, name, () => this.#id(`${filter}s`));
-      else maybe(0.3, name, () => dice.pick(['team', 'project', 'name', '-name', 'a']));
+      else maybe(0.3, name, () => dice.pick(this.#words[name] ?? ['team', 'project', 'name', '-name', 'a']));
     }
     if (parameters.length > 0) for (const name of ['q', 'filter[names]', 'sort']) maybe(0.03, name, () => 'name');
     return query.size > 0 ? `?${query}` : '';
@@ -488,6 +506,8 @@ class Requests {
       case 'POST /teams/{id}/relationships/organization-memberships':
       case 'DELETE /teams/{id}/relationships/organization-memberships':
         return [{ type: 'organization-memberships', id: this.#other('organization-memberships') }];
+      case 'DELETE /organizations/{organization}/team-tokens':
+        return [{ type: 'authentication-tokens', id: this.#other('authentication-tokens') }];
       case 'POST /organizations':
         return { type: 'organizations', attributes: { name, email } };
       case 'PATCH /organizations/{organization}':

@@ -269,6 +269,10 @@ export const mayManageTokens = (
   (reach.managed !== undefined && !team.owners && sees(reach.managed, team)) ||
   (team.memberTokens && reach.own.includes(team.id));
 
+/** Whether there may be a token at all that the caller manages. */
+export const mayManageSomeTokens = (reach: TokenReach): boolean =>
+  reach === 'all' || reach.managed !== undefined || reach.own.length > 0;
+
 // Members
 
 export const mayInvite = managesMembership;
@@ -278,6 +282,12 @@ export const mayRemoveMember = (
   standing: Standing,
   member: { readonly owner: boolean; readonly self: boolean },
 ): boolean => isOwner(standing) || member.self || (managesMembership(standing) && !member.owner);
+
+// The audit trail
+
+/** The organization whose audit trail the token reads. */
+export const auditedBy = (caller: Caller): string | undefined =>
+  caller.kind === 'organization' || caller.kind === 'audit-trails' ? caller.organization : undefined;
 
 // Users
 

@@ -1,24 +1,23 @@
-/** Tokens of users, teams and organizations: shown once, kept as a hash. */
+/** Tokens of every kind: shown once, kept as a hash. Whose they are is said in the files of users', teams' and organizations' tokens. */
 
 import {
   type Caller,
   mayManageOrganization,
   mayManageTokens,
   mayManageTokensOfUser,
-  mayReadOrganization,
   reachOfTokens,
   type Standing,
   type TeamInQuestion,
 } from '../core/authority.ts';
-import { Fault, found, invalid } from '../core/fault.ts';
-import { pageOf } from '../store/paging.ts';
-import { withManageableTokens } from '../store/sight.ts';
+import { found, invalid } from '../core/fault.ts';
+import { byCreation, pageOf } from '../store/paging.ts';
 import { type Sql, sql } from '../store/sql.ts';
-import { inOrganization, inOrganizationNamed, ownersTeam, standing } from '../store/standing.ts';
+import { inOrganization, ownersTeam, standing } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { kept, newToken } from '../store/token.ts';
 import { identifier, one, pathOf, type Resource } from '../wire/document.ts';
 import {
+  instant,
   oneDocument,
   open,
   optional,
@@ -26,27 +25,25 @@ import {
   pagedDocument,
   relatedAny,
   resource,
-  ruled,
   text,
   time,
   upTo,
 } from '../wire/schemas.ts';
-import { get, list, post, type Request, remove } from './operation.ts';
-import { reachedTeam } from './team.ts';
-import { visibleTo } from './users.ts';
+import { instantOf } from '../wire/time.ts';
+import { get, post, type Request, remove, type Since } from './operation.ts';
 
 // Shape
-
-const instant = ruled(
-  '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?(Z|[+-]\\d\\d:\\d\\d)$',
-  'expired-at must be a time such as 2030-01-31T12:00:00Z',
-);
 
 /** Clients send this without a type, with an empty one or with several spellings of it, and some send nothing at all. */
 const Creation = open({
   data: optional(
     open({
-      attributes: optional(open({ description: optional(orNull(upTo(256))), 'expired-at': optional(orNull(instant)) })),
+      attributes: optional(
+        open({
+          description: optional(orNull(upTo(256))),
+          'expired-at': optional(orNull(instant('expired-at'))),
+        }),
+      ),
     }),
   ),
 });
@@ -77,24 +74,25 @@ type Token = {
   readonly description: string | null;
   readonly createdBy: { readonly type: string; readonly id: string };
   readonly createdAt: string;
+  readonly lastUsedAt: string | null;
   readonly expiredAt: string | null;
 };
 
-const shown = ({ id, owner, description, createdBy, createdAt, expiredAt }: Token, secret?: string): Resource => ({
-  id,
+export const shownToken = (token: Token, secret?: string): Resource => ({
+  id: token.id,
   type: 'authentication-tokens',
   attributes: {
-    'created-at': createdAt,
-    'last-used-at': null,
-    description,
+    'created-at': token.createdAt,
+    'last-used-at': token.lastUsedAt,
+    description: token.description,
     token: secret ?? null,
-    'expired-at': expiredAt,
+    'expired-at': token.expiredAt,
   },
   relationships: {
-    'created-by': { data: identifier(createdBy.type, createdBy.id) },
-    ...(owner.type === 'teams' && { team: { data: identifier('teams', owner.id) } }),
+    'created-by': { data: identifier(token.createdBy.type, token.createdBy.id) },
+    ...(token.owner.type === 'teams' && { team: { data: identifier('teams', token.owner.id) } }),
   },
-  links: { self: pathOf('authentication-tokens', id) },
+  links: { self: pathOf('authentication-tokens', token.id) },
 });
 
 export const actorOf = (caller: Caller): { type: OwnerType; id: string } => {
@@ -119,8 +117,9 @@ type Columns = [
   slot: string | null,
   description: string | null,
   createdByType: string,
-  createdById: string,
+  createdBy: string,
   createdAt: string,
+  lastUsedAt: string | null,
   expiredAt: string | null,
   teamOrganization: string | null,
   teamName: string,
@@ -136,9 +135,9 @@ const selected = sql`
       (select name from organizations where organizations.id = authentication_tokens.created_by_id),
       authentication_tokens.created_by_id
     ) as created_by,
-    authentication_tokens.created_at,
-    authentication_tokens.expired_at,
-    teams.organization_id as team_organization_id, teams.name, teams.visibility, teams.allow_member_token_management
+    authentication_tokens.created_at, authentication_tokens.last_used_at, authentication_tokens.expired_at,
+    teams.organization_id as team_organization_id, teams.name as team_name, teams.visibility,
+    teams.allow_member_token_management
   from authentication_tokens
   left join teams on teams.id = authentication_tokens.team_id`;
 
@@ -148,8 +147,8 @@ const ownerOf = (user: string | null, team: string | null, organization: string 
 };
 
 const fromRow = (row: Columns): Token => {
-  const [id, user, teamId, organization, slot, description, byType, byId, createdAt, expiredAt, ...team] = row;
-  const [teamOrganization, name, visibility, memberTokens] = team;
+  const [id, user, teamId, organization, slot, description, byType, byId, createdAt, lastUsedAt, ...rest] = row;
+  const [expiredAt, teamOrganization, name, visibility, memberTokens] = rest;
   return {
     id,
     owner: ownerOf(user, teamId, organization),
@@ -167,6 +166,7 @@ const fromRow = (row: Columns): Token => {
     description,
     createdBy: { type: byType, id: byId },
     createdAt,
+    lastUsedAt,
     expiredAt,
   };
 };
@@ -176,7 +176,15 @@ const load = async (tx: Tx, which: Sql): Promise<Token | undefined> => {
   return row && fromRow(row);
 };
 
-const heldBy = ({ type, id }: Token['owner']): Sql => {
+export const loadTokens = async (tx: Tx, which: Sql): Promise<Token[]> => {
+  const rows = await tx.rows<Columns>(sql`
+    ${selected}
+    where ${which}
+    order by authentication_tokens.created_at, authentication_tokens.id`);
+  return rows.map(fromRow);
+};
+
+export const heldBy = ({ type, id }: Token['owner']): Sql => {
   switch (type) {
     case 'users':
       return sql`authentication_tokens.user_id = ${id}`;
@@ -191,7 +199,12 @@ const inSlot = (owner: Token['owner'], slot: string): Sql =>
   sql`${heldBy(owner)} and authentication_tokens.slot = ${slot}`;
 
 /** Keeps a token by its hash alone. */
-export const addToken = async (tx: Tx, token: Token, secret: string, key: string): Promise<void> => {
+export const addToken = async (
+  tx: Tx,
+  token: Omit<Token, 'lastUsedAt'>,
+  secret: string,
+  key: string,
+): Promise<void> => {
   const { id, owner, slot, description, createdBy, createdAt, expiredAt } = token;
   const known = kept(key, secret);
   if (!known) throw new Error('a new token is well made');
@@ -208,12 +221,35 @@ export const addToken = async (tx: Tx, token: Token, secret: string, key: string
     )
     on conflict do nothing`);
   if (added === 0)
-    throw invalid({ pointer: '/data/attributes/description', detail: 'Description has already been taken' });
+    throw invalid({
+      pointer: '/data/attributes/description',
+      // The Go client knows the conflict by these very words.
+      title: 'invalid attributes',
+      detail: 'Validation failed: Description has already been taken',
+    });
 };
 
-const revoke = (tx: Tx, id: string) => tx.run(sql`delete from authentication_tokens where id = ${id}`);
+export const revokeTokens = (tx: Tx, ids: readonly string[]) =>
+  tx.run(sql`delete from authentication_tokens where id in (${ids})`);
 
-// Operations
+// What the operations on a holder's tokens share
+
+/** Whose tokens a request is about, and in which organization; reached only by those who may manage them. */
+export type Holder = { readonly owner: Token['owner']; readonly organization: string | null };
+
+/** A place for one token at most: a new one revokes the old. In some, a token without an expiry never expires. */
+export type Slot = { readonly slot: string; readonly lasting?: boolean };
+
+type Reach<P extends string, H> = (request: Request<P>) => Promise<H>;
+type Told = { readonly summary: string; readonly since?: Since; readonly filters?: readonly string[] };
+
+/** The slot of a token that knows no others beside it. */
+export const single = 'single';
+
+export const common = { family: 'authentication-tokens', since: 'before the dated list' } as const;
+export const tokenPage = pagedDocument(TokenResource);
+const answer = oneDocument(TokenResource);
+export const destroyed = { resource: 'authentication_token', action: 'destroy' } as const;
 
 const lifetimeInYears = 2;
 
@@ -223,53 +259,100 @@ const afterYears = (now: string, years: number): string => {
   return end.toISOString();
 };
 
-const expiryOf = (asked: string | null | undefined, now: string): string => {
-  if (asked === undefined || asked === null) return afterYears(now, lifetimeInYears);
-  const end = new Date(asked);
-  if (Number.isNaN(end.getTime()) || end.toISOString() <= now)
+const expiryOf = (asked: string | null | undefined, now: string, lasting = false): string | null => {
+  if (asked === undefined || asked === null) return lasting ? null : afterYears(now, lifetimeInYears);
+  const end = instantOf(asked);
+  if (end === undefined || end <= now)
     throw invalid({ pointer: '/data/attributes/expired-at', detail: 'expired-at must be a time to come' });
-  return end.toISOString();
+  return end;
 };
 
-/** Whose tokens a request is about, and in which organization; reached only by those who may manage them. */
-type Holder = { readonly owner: Token['owner']; readonly organization: string | null };
-type Reach<P extends string> = (request: Request<P>) => Promise<Holder>;
+export const creating = <const P extends string>(path: P, told: Told, reach: Reach<P, Holder & Partial<Slot>>) =>
+  post({
+    ...common,
+    ...told,
+    path,
+    audit: { resource: 'authentication_token', action: 'create' },
+    body: Creation,
+    success: 201,
+    answer,
+    failures: [404, 422],
+    run: async request => {
+      const { tx, caller, services, now } = request;
+      const { owner, organization, slot, lasting } = await reach(request);
+      const { description = null, 'expired-at': expiredAt } = request.body().data?.attributes ?? {};
+      const old = slot === undefined ? undefined : await load(tx, inSlot(owner, slot));
+      if (old) await revokeTokens(tx, [old.id]);
+      const id = request.newId('at');
+      const secret = newToken(services.random);
+      const token = {
+        id,
+        owner,
+        slot: slot ?? null,
+        description: slot === undefined ? description : null,
+        createdBy: actorOf(caller),
+        createdAt: now,
+        expiredAt: expiryOf(expiredAt, now, lasting),
+      };
+      await addToken(tx, token, secret, services.tokenKey);
+      const made = found(await load(tx, sql`authentication_tokens.id = ${id}`));
+      const change = { organization, id, before: old ? shownToken(old) : null, after: shownToken(made) };
+      return { answer: one(shownToken(made, secret)), tagged: one(shownToken(made)), change };
+    },
+  });
 
-const mayManageTokensAs =
+export const showing = <const P extends string>(path: P, told: Told, reach: Reach<P, Holder & Slot>) =>
+  get({
+    ...common,
+    ...told,
+    path,
+    success: 200,
+    answer,
+    failures: [404],
+    run: async request => {
+      const { owner, slot } = await reach(request);
+      return one(shownToken(found(await load(request.tx, inSlot(owner, slot)))));
+    },
+  });
+
+export const revoking = <const P extends string>(path: P, told: Told, reach: Reach<P, Holder & Slot>) =>
+  remove({
+    ...common,
+    ...told,
+    path,
+    audit: destroyed,
+    success: 204,
+    failures: [404, 412],
+    run: async request => {
+      const { owner, organization, slot } = await reach(request);
+      const token = found(await load(request.tx, inSlot(owner, slot)));
+      request.expectUnchanged(one(shownToken(token)));
+      await revokeTokens(request.tx, [token.id]);
+      return { answer: undefined, change: { organization, id: token.id, before: shownToken(token), after: null } };
+    },
+  });
+
+/** The tokens that `which` says, in the order of `by`: a column that is never null. */
+export const listed = async (request: Request, which: Sql, by?: { column: Sql; descending?: boolean }) => {
+  const { tx, page } = request;
+  const visible = sql`${selected} where ${which}`;
+  const rows = by
+    ? await pageOf<Columns>(tx, sql`select tokens.*, ${by.column} as place from (${visible}) as tokens`, page, [
+        { ...by, column: sql`place` },
+        ...byCreation,
+      ])
+    : await pageOf<Columns>(tx, visible, page);
+  return request.paged(rows, row => shownToken(fromRow(row)));
+};
+
+// Operations on one token of whatever kind
+
+const path = '/api/v2/authentication-tokens/:id';
+
+export const mayManageTokensAs =
   (caller: Caller) =>
   (stand: Standing, team: Parameters<typeof mayManageTokens>[1]): boolean =>
     mayManageTokens(reachOfTokens(stand, caller), team);
-
-const ofUser = '/api/v2/users/:id/authentication-tokens';
-const ofTeam = '/api/v2/teams/:id/authentication-tokens';
-const theOneOfTeam = '/api/v2/teams/:id/authentication-token';
-const theOneOfOrganization = '/api/v2/organizations/:organization/authentication-token';
-const path = '/api/v2/authentication-tokens/:id';
-
-const reachUser: Reach<typeof ofUser> = async ({ tx, caller, params }) => {
-  const user = await tx.row(sql`select id from users where id = ${params.id}`);
-  found(user, () => mayManageTokensOfUser(caller, params.id));
-  return { owner: { type: 'users', id: params.id }, organization: null };
-};
-
-const reachTeam: Reach<typeof ofTeam> = async request => {
-  const { stand, team } = await reachedTeam(request, mayManageTokensAs(request.caller));
-  return { owner: { type: 'teams', id: team.id }, organization: stand.organization };
-};
-
-const reachOrganization: Reach<typeof theOneOfOrganization> = async request => {
-  const { tx, caller, params } = request;
-  const place = inOrganizationNamed(params.organization);
-  const { organization } = found(await standing(tx, caller, place), mayManageOrganization);
-  // There are kinds of it elsewhere; to give out this one for another would be giving too much.
-  if (request.parameter('token') !== undefined)
-    throw new Fault({
-      kind: 'bad parameter',
-      parameter: 'token',
-      detail: 'There is no other kind of organization token',
-    });
-  return { owner: { type: 'organizations', id: organization }, organization };
-};
 
 const reachedToken = async ({ tx, caller, params }: Request<typeof path>) => {
   const token = found(await load(tx, sql`authentication_tokens.id = ${params.id}`));
@@ -285,136 +368,7 @@ const reachedToken = async ({ tx, caller, params }: Request<typeof path>) => {
 const organizationOf = ({ owner, team }: Token): string | null =>
   team?.organization ?? (owner.type === 'organizations' ? owner.id : null);
 
-const common = { family: 'authentication-tokens', since: 'before the dated list' } as const;
-const answer = oneDocument(TokenResource);
-const pageAnswer = pagedDocument(TokenResource);
-const created = { resource: 'authentication_token', action: 'create' } as const;
-const destroyed = { resource: 'authentication_token', action: 'destroy' } as const;
-
-/** In a slot there is one token at most: a new one revokes the old. */
-const creating = <const P extends string>(path: P, summary: string, reach: Reach<P>, slot: string | null = null) =>
-  post({
-    ...common,
-    path,
-    summary,
-    audit: created,
-    body: Creation,
-    success: 201,
-    answer,
-    failures: [404, 422],
-    run: async request => {
-      const { tx, caller, services, now } = request;
-      const { owner, organization } = await reach(request);
-      const attributes = request.body().data?.attributes ?? {};
-      const token: Token = {
-        id: request.newId('at'),
-        owner,
-        slot,
-        description: slot === null ? (attributes.description ?? null) : null,
-        createdBy: actorOf(caller),
-        createdAt: now,
-        expiredAt: expiryOf(attributes['expired-at'], now),
-      };
-      const old = slot === null ? undefined : await load(tx, inSlot(owner, slot));
-      if (old) await revoke(tx, old.id);
-      const secret = newToken(services.random);
-      await addToken(tx, token, secret, services.tokenKey);
-      const made = found(await load(tx, sql`authentication_tokens.id = ${token.id}`));
-      const change = { organization, id: made.id, before: old ? shown(old) : null, after: shown(made) };
-      return { answer: one(shown(made, secret)), tagged: one(shown(made)), change };
-    },
-  });
-
-const showing = <const P extends string>(path: P, summary: string, reach: Reach<P>, slot: string) =>
-  get({
-    ...common,
-    path,
-    summary,
-    success: 200,
-    answer,
-    failures: [404],
-    run: async request => one(shown(found(await load(request.tx, inSlot((await reach(request)).owner, slot))))),
-  });
-
-const revoking = <const P extends string>(path: P, summary: string, reach: Reach<P>, slot: string) =>
-  remove({
-    ...common,
-    path,
-    summary,
-    audit: destroyed,
-    success: 204,
-    failures: [404, 412],
-    run: async request => {
-      const { owner, organization } = await reach(request);
-      const token = found(await load(request.tx, inSlot(owner, slot)));
-      request.expectUnchanged(one(shown(token)));
-      await revoke(request.tx, token.id);
-      return { answer: undefined, change: { organization, id: token.id, before: shown(token), after: null } };
-    },
-  });
-
-const listed = async (request: Request, which: Sql) =>
-  request.paged(await pageOf<Columns>(request.tx, sql`${selected} where ${which}`, request.page), row =>
-    shown(fromRow(row)),
-  );
-
 export const authenticationTokens = [
-  creating(ofUser, "Create a user's token (the user, or a site admin)", reachUser),
-  list({
-    ...common,
-    path: ofUser,
-    summary: "List a user's tokens; those of somebody else are an empty list",
-    success: 200,
-    answer: pageAnswer,
-    failures: [404],
-    run: async request => {
-      const { tx, caller, params } = request;
-      found(await tx.row(sql`select id from users where users.id = ${params.id} and ${visibleTo(caller)}`));
-      const own = mayManageTokensOfUser(caller, params.id) ? sql`1 = 1` : sql`1 = 0`;
-      return listed(request, sql`${heldBy({ type: 'users', id: params.id })} and ${own}`);
-    },
-  }),
-
-  creating(ofTeam, "Create one of a team's tokens", reachTeam),
-  list({
-    ...common,
-    path: ofTeam,
-    summary: "List a team's tokens",
-    success: 200,
-    answer: pageAnswer,
-    failures: [404],
-    run: async request => listed(request, heldBy((await reachTeam(request)).owner)),
-  }),
-  creating(theOneOfTeam, "Create a team's single token, and revoke the one before", reachTeam, 'single'),
-  showing(theOneOfTeam, "Show a team's single token", reachTeam, 'single'),
-  revoking(theOneOfTeam, "Revoke a team's single token", reachTeam, 'single'),
-  list({
-    ...common,
-    path: '/api/v2/organizations/:organization/team-tokens',
-    since: '2024-08-14',
-    summary: "List the tokens of an organization's teams that the caller may manage",
-    success: 200,
-    answer: pageAnswer,
-    failures: [404],
-    run: async request => {
-      const { tx, caller, params } = request;
-      const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayReadOrganization);
-      return listed(
-        request,
-        sql`teams.organization_id = ${stand.organization} and ${withManageableTokens(reachOfTokens(stand, caller), caller)}`,
-      );
-    },
-  }),
-
-  creating(
-    theOneOfOrganization,
-    "Create the organization's token, and revoke the one before",
-    reachOrganization,
-    'single',
-  ),
-  showing(theOneOfOrganization, "Show the organization's token", reachOrganization, 'single'),
-  revoking(theOneOfOrganization, "Revoke the organization's token", reachOrganization, 'single'),
-
   get({
     ...common,
     path,
@@ -422,7 +376,7 @@ export const authenticationTokens = [
     success: 200,
     answer,
     failures: [404],
-    run: async request => one(shown(await reachedToken(request))),
+    run: async request => one(shownToken(await reachedToken(request))),
   }),
   remove({
     ...common,
@@ -433,9 +387,9 @@ export const authenticationTokens = [
     failures: [404, 412],
     run: async request => {
       const token = await reachedToken(request);
-      request.expectUnchanged(one(shown(token)));
-      await revoke(request.tx, token.id);
-      const change = { organization: organizationOf(token), id: token.id, before: shown(token), after: null };
+      request.expectUnchanged(one(shownToken(token)));
+      await revokeTokens(request.tx, [token.id]);
+      const change = { organization: organizationOf(token), id: token.id, before: shownToken(token), after: null };
       return { answer: undefined, change };
     },
   }),

@@ -1,17 +1,21 @@
 /** Every family that is served. */
 
 import { accounts } from './account.ts';
+import { auditTrail } from './audit-trail.ts';
 import { authenticationTokens } from './authentication-tokens.ts';
 import { entitlementSets } from './entitlement-set.ts';
 import type { Operation } from './operation.ts';
 import { organizationMemberships } from './organization-memberships.ts';
+import { organizationTokens } from './organization-tokens.ts';
 import { organizations } from './organizations.ts';
 import { projects } from './projects.ts';
 import { tagBindings } from './tag-bindings.ts';
 import { teamMemberships } from './team-memberships.ts';
 import { teamProjects } from './team-projects.ts';
+import { teamTokens } from './team-tokens.ts';
 import { teamWorkspaces } from './team-workspaces.ts';
 import { teams } from './teams.ts';
+import { userTokens } from './user-tokens.ts';
 import { users } from './users.ts';
 import { workspaceActions } from './workspace-actions.ts';
 import { workspaces } from './workspaces.ts';
@@ -31,4 +35,8 @@ export const operations: readonly Operation[] = [
   ...workspaces,
   ...workspaceActions,
   ...teamWorkspaces,
+  ...userTokens,
+  ...teamTokens,
+  ...organizationTokens,
+  ...auditTrail,
 ];

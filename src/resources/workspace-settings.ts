@@ -5,7 +5,6 @@ import {
   exactly,
   flag,
   instant,
-  isoTime,
   listOf,
   oneOf,
   open,
@@ -19,6 +18,7 @@ import {
   time,
   upTo,
 } from '../wire/schemas.ts';
+import { instantOf } from '../wire/time.ts';
 
 const executionMode = oneOf('remote', 'local', 'agent');
 
@@ -214,7 +214,7 @@ const kept = [
 /** What a request makes of the settings: what it does not name stays. */
 export const changedSettings = (present: Settings, wished: Wished, inherited: Inherited): Settings => {
   const { 'auto-destroy-at': at } = wished;
-  const time = typeof at === 'string' ? isoTime(at) : at;
+  const time = typeof at === 'string' ? instantOf(at) : at;
   const mode = modeAfter(present, wished, inherited);
   const flaws = [
     ...(at && time === undefined ? [flawAt('auto-destroy-at', 'auto-destroy-at is no time')] : []),

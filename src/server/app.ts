@@ -10,12 +10,13 @@ import { actorOf } from '../resources/authentication-tokens.ts';
 import { operations } from '../resources/index.ts';
 import { type Incoming, type Read, Request, type Services, type Write } from '../resources/operation.ts';
 import { addAuditEvent } from '../store/audit.ts';
-import { newId } from '../store/id.ts';
+import { newUuid } from '../store/id.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { TokenUses } from '../store/token-uses.ts';
 import { decoded, expectMediaType, isCleanText, parsed } from '../wire/body.ts';
 import { largestBody, largestHead } from '../wire/limits.ts';
 import type { Query } from '../wire/paging.ts';
-import { everyAnswer, fail, sendDocument, sendText } from './answers.ts';
+import { everyAnswer, fail, plainMediaType, sendDocument, sendText } from './answers.ts';
 import { authenticate } from './authentication.ts';
 import { type OpenOperation, openOperations } from './open-operations.ts';
 import { answerOddRequests, clientErrorHandler, guardHandshakes, longestHandshake } from './sockets.ts';
@@ -27,13 +28,23 @@ export type AppOptions = {
   readonly logLevel: string;
   /** Without it, plain HTTP is served. */
   readonly tls?: SecureContextOptions | undefined;
+  /** Told of every use of a token; whoever made it writes it down. */
+  readonly uses?: TokenUses;
   /** Told of every route as it is made. */
   readonly onRoute?: (method: string, path: string) => void;
 };
 
 const longestDrain = 8_000;
 
-export const buildApp = ({ store, services, version, logLevel, tls, onRoute }: AppOptions): FastifyInstance => {
+export const buildApp = ({
+  store,
+  services,
+  version,
+  logLevel,
+  tls,
+  uses = new TokenUses(),
+  onRoute,
+}: AppOptions): FastifyInstance => {
   // A missing Host header is ours to refuse, in our own words.
   const http = { requireHostHeader: false, maxHeaderSize: largestHead };
   const options = {
@@ -98,15 +109,19 @@ export const buildApp = ({ store, services, version, logLevel, tls, onRoute }: A
     return { kind: 'method not allowed', allowed: allowed.includes('GET') ? ['HEAD', ...allowed] : allowed };
   };
 
-  const callerOf = (tx: Tx, request: FastifyRequest) =>
-    authenticate(tx, request.headers.authorization, services.tokenKey, services.now().toISOString());
+  const callerOf = async (tx: Tx, request: FastifyRequest) => {
+    const now = services.now().toISOString();
+    const caller = await authenticate(tx, request.headers.authorization, services.tokenKey, now);
+    uses.note(caller.token, now);
+    return caller;
+  };
 
   const serveRead = (operation: Read) => async (request: FastifyRequest, reply: FastifyReply) => {
     const document = await store.read(async tx => {
       const caller = await callerOf(tx, request);
       return operation.run(new Request(tx, incoming(request, caller), operation, services));
     });
-    return sendDocument(reply, operation.success, document);
+    return sendDocument(reply, operation.success, document, document, operation.plain ? plainMediaType : undefined);
   };
 
   const serveWrite = (operation: Write) => async (request: FastifyRequest, reply: FastifyReply) => {
@@ -116,11 +131,11 @@ export const buildApp = ({ store, services, version, logLevel, tls, onRoute }: A
       const changed = await operation.run(new Request(tx, incoming(request, caller), operation, services));
       const { change } = changed;
       await addAuditEvent(tx, {
-        id: newId(services.random, 'ae'),
+        id: newUuid(services.random),
         organization: change.organization,
         action: operation.audit.action,
         resource: { type: operation.audit.resource, id: change.id },
-        actor: actorOf(caller),
+        actor: { ...actorOf(caller), name: caller.name },
         token: caller.token,
         request: request.id,
         createdAt: services.now().toISOString(),
@@ -136,7 +151,7 @@ export const buildApp = ({ store, services, version, logLevel, tls, onRoute }: A
     const { status, body } = await operation.run();
     reply.headers(operation.headers ?? {});
     if (body === undefined) return reply.code(status).send();
-    return sendText(reply, status, 'application/json', JSON.stringify(body));
+    return sendText(reply, status, plainMediaType, JSON.stringify(body));
   };
 
   const all = [

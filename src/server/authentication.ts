@@ -16,7 +16,11 @@ type Columns = [
   teamOrganization: string,
   organization: string | null,
   slot: string | null,
+  name: string,
 ];
+
+/** With what it is called now, for the audit trail to tell later. */
+export type Known = Caller & { readonly name: string };
 
 const bearer = /^bearer +([!-~]+)$/i;
 
@@ -25,25 +29,27 @@ export const authenticate = async (
   header: string | undefined,
   tokenKey: string,
   now: string,
-): Promise<Caller> => {
+): Promise<Known> => {
   const presented = bearer.exec(header ?? '')?.[1];
   const wanted = presented === undefined ? undefined : kept(tokenKey, presented);
   const row = wanted && (await load(tx, wanted.lookup));
   if (!wanted || !row) throw new Fault({ kind: 'unauthorized' });
-  const [token, hash, expiredAt, user, admin, team, teamOrganization, organization, slot] = row;
+  const [token, hash, expiredAt, user, admin, team, teamOrganization, organization, slot, name] = row;
   const valid = isSameHash(hash, wanted.hash) && (expiredAt === null || expiredAt > now);
   if (!valid) throw new Fault({ kind: 'unauthorized' });
-  if (user !== null) return { token, kind: 'user', user, admin: admin === 1 };
-  if (team !== null) return { token, kind: 'team', team, organization: teamOrganization };
+  if (user !== null) return { token, name, kind: 'user', user, admin: admin === 1 };
+  if (team !== null) return { token, name, kind: 'team', team, organization: teamOrganization };
   const kind = slot === auditTrails ? 'audit-trails' : 'organization';
-  return { token, kind, organization: organization ?? '' };
+  return { token, name, kind, organization: organization ?? '' };
 };
 
 const load = (tx: Tx, lookup: string): Promise<Columns | undefined> =>
   tx.row<Columns>(sql`
     select tokens.id, tokens.hash, tokens.expired_at, tokens.user_id, users.is_admin, tokens.team_id,
-      teams.organization_id, tokens.organization_id, tokens.slot
+      teams.organization_id, tokens.organization_id, tokens.slot,
+      coalesce(users.username, teams.name, organizations.name)
     from authentication_tokens as tokens
     left join users on users.id = tokens.user_id
     left join teams on teams.id = tokens.team_id
+    left join organizations on organizations.id = tokens.organization_id
     where tokens.lookup = ${lookup}`);

@@ -3,7 +3,7 @@
 import { addToken } from '../resources/authentication-tokens.ts';
 import { addUser } from '../resources/users.ts';
 import { addAuditEvent } from '../store/audit.ts';
-import { base62, newId, type Random, randomText } from '../store/id.ts';
+import { base62, newId, newUuid, type Random, randomText } from '../store/id.ts';
 import { sql } from '../store/sql.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { kept, newToken } from '../store/token.ts';
@@ -34,7 +34,7 @@ export const addSiteAdmin = async (store: Store, making: Making, token?: string)
     await addUser(tx, user, now().toISOString());
     const after = { username: user.username, 'is-admin': true };
     const subject = { type: 'user', id: user.id, after };
-    return addAdminToken(tx, making, user.id, newId(random, 'at'), subject, token ?? newToken(random));
+    return addAdminToken(tx, making, user, newId(random, 'at'), subject, token ?? newToken(random));
   });
 };
 
@@ -49,20 +49,21 @@ export const renewAdminToken = (store: Store, making: Making) =>
       limit 1`);
     if (!row) throw new Error('there is no site admin');
     const [id, username] = row;
+    const user = { id, username };
     const tokenId = newId(making.random, 'at');
     const subject = { type: 'authentication_token', id: tokenId, after: { username } };
-    return { username, token: await addAdminToken(tx, making, id, tokenId, subject, newToken(making.random)) };
+    return { username, token: await addAdminToken(tx, making, user, tokenId, subject, newToken(making.random)) };
   });
 
 const addAdminToken = async (
   tx: Tx,
   { key, random, now }: Making,
-  user: string,
+  user: { readonly id: string; readonly username: string },
   id: string,
   subject: { readonly type: string; readonly id: string; readonly after: unknown },
   secret: string,
 ): Promise<string> => {
-  const owner = { type: 'users', id: user } as const;
+  const owner = { type: 'users', id: user.id } as const;
   const createdAt = now().toISOString();
   // It does not expire: there may be nobody else to renew it.
   const made = {
@@ -76,11 +77,11 @@ const addAdminToken = async (
   };
   await addToken(tx, made, secret, key);
   await addAuditEvent(tx, {
-    id: newId(random, 'ae'),
+    id: newUuid(random),
     organization: null,
     action: 'create',
     resource: { type: subject.type, id: subject.id },
-    actor: owner,
+    actor: { ...owner, name: user.username },
     token: id,
     request: 'start',
     createdAt,

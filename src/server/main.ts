@@ -10,6 +10,7 @@ import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import { StartFault, type Store } from '../store/store.ts';
 import { isWellMade } from '../store/token.ts';
+import { TokenUses } from '../store/token-uses.ts';
 import { buildApp } from './app.ts';
 import { fillDemo } from './demo.ts';
 import { addSiteAdmin, isEmpty, isKnownToken, renewAdminToken, tokenKey } from './first-start.ts';
@@ -53,10 +54,13 @@ const start = async (settings: Settings): Promise<void> => {
   const services = { publicUrl: () => publicUrl, tokenKey: key, now, random: secureRandom };
   const tls = tlsFrom(settings, now);
   const loaded = tls?.load();
-  const app = buildApp({ store, services, version, logLevel: settings.logLevel, tls: loaded?.context });
+  const uses = new TokenUses();
+  const app = buildApp({ store, services, version, logLevel: settings.logLevel, tls: loaded?.context, uses });
+  const writeUses = () => uses.flush(store).catch(error => app.log.error({ err: error }, 'uses of tokens not written'));
   const port = await listen(app, settings);
   publicUrl ||= `${tls ? 'https' : 'http'}://${reachable(settings.host)}:${port}`;
-  stopOnSignal(app, store);
+  setInterval(writeUses, 60_000).unref();
+  stopOnSignal(app, store, writeUses);
   reloadOnHangup(app, tls);
 
   process.stdout.write(`Bailiwick ${version} serves ${publicUrl} with its data in ${settings.database}\n`);
@@ -100,13 +104,14 @@ const reachable = (host: string): string => {
   return host.includes(':') ? `[${host}]` : host;
 };
 
-const stopOnSignal = (app: FastifyInstance, store: Store): void => {
+const stopOnSignal = (app: FastifyInstance, store: Store, lastly: () => Promise<void>): void => {
   let stopping = false;
   const stop = async (): Promise<void> => {
     // A terminal and the launcher may both pass on one Ctrl-C.
     if (stopping) return;
     stopping = true;
     await app.close();
+    await lastly();
     await store.close();
     process.exit(0);
   };

@@ -18,6 +18,14 @@ export const randomText = (random: Random, alphabet: string, length: number): st
   return text;
 };
 
-export type Prefix = 'tprj' | 'prj' | 'team' | 'org' | 'user' | 'ou' | 'at' | 'ae' | 'ws' | 'tws' | 'tb';
+export type Prefix = 'tprj' | 'prj' | 'team' | 'org' | 'user' | 'ou' | 'at' | 'ws' | 'tws' | 'tb';
 
 export const newId = (random: Random, prefix: Prefix): string => `${prefix}-${randomText(random, base58, 16)}`;
+
+/** Version 4, which is random but for six bits. */
+export const newUuid = (random: Random): string => {
+  const bytes = Buffer.from(random(16));
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+};

@@ -2,6 +2,7 @@
 
 import { type Static, type TObject, type TOptional, type TProperties, type TSchema, Type } from 'typebox';
 import { accesses } from '../core/access.ts';
+import { timeForm } from './time.ts';
 
 export type { Static, TOptional, TProperties, TSchema };
 
@@ -37,18 +38,8 @@ export const between = (minimum: number, maximum: number, description: string) =
 /** Text with a rule of its own, which is also what a client reads when it is broken. */
 export const ruled = (pattern: string, description: string) => Type.String({ pattern, description });
 
-/** A time in any of the forms that clients send; kept as `isoTime` gives it. */
-export const instant = (name: string) =>
-  ruled(
-    '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?(Z|[+-]\\d\\d:\\d\\d)$',
-    `${name} must be a time such as 2030-01-31T12:00:00Z`,
-  );
-
-/** Undefined for a day or an hour that does not exist. */
-export const isoTime = (text: string): string | undefined => {
-  const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
-};
+/** A time in any of the forms that clients send. */
+export const instant = (name: string) => ruled(timeForm, `${name} must be a time such as 2030-01-31T12:00:00Z`);
 
 /** Something that looks like an e-mail address; the proof is a delivered message. */
 export const emailAddress = ruled('^[^\\s@]{1,64}@[^\\s@]{1,255}$', 'Email must be an e-mail address');

@@ -6,6 +6,7 @@ import type { Random } from '../../src/store/id.ts';
 import { migrate } from '../../src/store/migrations.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import type { Store } from '../../src/store/store.ts';
+import { TokenUses } from '../../src/store/token-uses.ts';
 import { Client } from './client.ts';
 
 export const seeded = (seed: number): (() => number) => {
@@ -27,6 +28,8 @@ export type TestServer = {
   readonly ca: string | undefined;
   /** Sets the clock and the randomness anew, so that two servers make the same ids and times from here on. */
   readonly reseed: (seed: number) => void;
+  /** Writes down which tokens were used; nothing else here does. */
+  readonly writeUses: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -44,7 +47,8 @@ export const startServer = async ({
   const key = await tokenKey(store, random);
   const adminToken = (await addSiteAdmin(store, { key, random, now })) as string;
   const services = { publicUrl: () => publicUrl, tokenKey: key, now, random };
-  const app = buildApp({ store, services, version: '0.0.0', logLevel: 'silent', tls });
+  const uses = new TokenUses();
+  const app = buildApp({ store, services, version: '0.0.0', logLevel: 'silent', tls, uses });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const client = new Client(url, tls?.cert);
   await client.learn();
@@ -58,6 +62,7 @@ export const startServer = async ({
       next = seeded(seed);
       time = Date.parse('2027-01-01T00:00:00.000Z');
     },
+    writeUses: () => uses.flush(store),
     close: async () => {
       client.close();
       await app.close();

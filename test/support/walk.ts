@@ -159,11 +159,19 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
   await owner.get(`${inside}/team-tokens`);
   await owner.get(`/authentication-tokens/${several.id}`);
   await owner.delete(`/authentication-tokens/${several.id}`);
+  const another = await owner.post(`/teams/${team.id}/authentication-tokens`, { attributes: { description: 'two' } });
+  await owner.delete(`${inside}/team-tokens`, [{ type: 'authentication-tokens', id: another.id }]);
   for (const holder of [`/teams/${team.id}`, inside]) {
     await owner.post(`${holder}/authentication-token`);
     await owner.get(`${holder}/authentication-token`);
     await owner.delete(`${holder}/authentication-token`);
   }
+
+  const trail = `${inside}/authentication-token?token=audit-trails`;
+  const auditor = by(directory.actor((await owner.post(trail)).attributes.token));
+  await auditor.get('/organization/audit-trail?since=2020-01-01T00:00:00Z');
+  await owner.get(trail);
+  await owner.delete(trail);
 
   await owner.delete(`/team-projects/${grant.id}`);
   await owner.delete(`/projects/${project.id}`);

@@ -1,0 +1,41 @@
+/** An organization's own tokens: one that acts as an owner, and one that reads the audit trail and does nothing else. */
+
+import { mayManageOrganization } from '../core/authority.ts';
+import { Fault, found } from '../core/fault.ts';
+import { inOrganizationNamed, standing } from '../store/standing.ts';
+import { auditTrails } from '../store/token.ts';
+import { creating, type Holder, revoking, type Slot, showing, single } from './authentication-tokens.ts';
+import type { Request } from './operation.ts';
+
+const path = '/api/v2/organizations/:organization/authentication-token';
+
+/** By the query's word for it. Whatever else it says is refused: to give out the one token for another would be giving too much. */
+const slotOf = (request: Request<typeof path>): Slot => {
+  switch (request.parameter('token')) {
+    case undefined:
+      return { slot: single };
+    case auditTrails:
+      return { slot: auditTrails, lasting: true };
+    default: {
+      const detail = `token must be ${auditTrails}, or absent for the organization's own`;
+      throw new Fault({ kind: 'bad parameter', parameter: 'token', detail });
+    }
+  }
+};
+
+const reach = async (request: Request<typeof path>): Promise<Holder & Slot> => {
+  const place = inOrganizationNamed(request.params.organization);
+  const { organization } = found(await standing(request.tx, request.caller, place), mayManageOrganization);
+  return { owner: { type: 'organizations', id: organization }, organization, ...slotOf(request) };
+};
+
+const told = (summary: string) => ({
+  summary: `${summary}, or with token=${auditTrails} that one`,
+  filters: ['token'],
+});
+
+export const organizationTokens = [
+  creating(path, told("Create the organization's token and revoke the one before"), reach),
+  showing(path, told("Show the organization's token"), reach),
+  revoking(path, told("Revoke the organization's token"), reach),
+];
