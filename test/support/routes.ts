@@ -96,7 +96,7 @@ export const poolOf = async (world: World, routes: readonly Route[]): Promise<Po
       const query = path.endsWith('/team-projects') ? `?filter[project][id]=${world.project}` : '';
       const address = filled(path, type => pool.get(type)?.[0] ?? 'none') + query;
       const { body } = await world.server.client.call(caller.token, 'GET', address);
-      for (const { type, id } of [body.data ?? []].flat()) {
+      for (const { type, id } of [body?.data ?? []].flat()) {
         const known = pool.get(type) ?? [];
         if (!known.includes(id)) pool.set(type, [...known, id]);
       }
