@@ -190,7 +190,8 @@ export const mayCreateProject = ownerOr('manage-projects');
 /** Whether the organization-level permissions alone show every project; else only those with a grant are shown. */
 export const seesEveryProject = (standing: Standing): boolean => mayReadProject(withoutGrants(standing));
 
-const withoutGrants = (standing: Standing): Standing => ({
+/** The caller's standing in the organization alone. */
+export const withoutGrants = (standing: Standing): Standing => ({
   ...standing,
   teams: standing.teams.map(team => ({ ...team, grant: undefined, workspaceGrant: undefined })),
 });

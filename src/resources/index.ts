@@ -18,6 +18,7 @@ import { teams } from './teams.ts';
 import { userTokens } from './user-tokens.ts';
 import { users } from './users.ts';
 import { workspaceActions } from './workspace-actions.ts';
+import { workspaceTags } from './workspace-tags.ts';
 import { workspaces } from './workspaces.ts';
 
 export const operations: readonly Operation[] = [
@@ -34,6 +35,7 @@ export const operations: readonly Operation[] = [
   ...authenticationTokens,
   ...workspaces,
   ...workspaceActions,
+  ...workspaceTags,
   ...teamWorkspaces,
   ...userTokens,
   ...teamTokens,

@@ -107,7 +107,7 @@ const rights = {
 const eachRight = <T>(value: (may: (standing: Standing) => boolean) => T): Record<string, T> =>
   Object.fromEntries(Object.entries(rights).map(([name, may]) => [name, value(may)]));
 
-const OrganizationResource = resource(
+export const OrganizationResource = resource(
   'organizations',
   {
     name: text,
@@ -259,6 +259,15 @@ const reached = async ({ tx, caller, params }: Request<typeof pathOfOne>, may: (
   const named = sql`lower(organizations.name) = lower(cast(${params.organization} as ctext))`;
   const stand = found(await standing(tx, caller, onDefaultProjects(named)), may);
   return { stand, present: found(await load(tx, stand.organization)) };
+};
+
+/** For documents that include an organization that the caller belongs to. */
+export const organizationShown = async (
+  { tx, caller }: Pick<Request, 'tx' | 'caller'>,
+  id: string,
+): Promise<Resource> => {
+  const stand = found(await standing(tx, caller, onDefaultProjects(sql`organizations.id = ${id}`)));
+  return shown(found(await load(tx, id)), stand);
 };
 
 type Attributes = NonNullable<Static<typeof Update>['data']['attributes']>;

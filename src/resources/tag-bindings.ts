@@ -30,7 +30,7 @@ import { get, patch, pointerTo, post, type Request } from './operation.ts';
 
 // Shape
 
-const key = ruled(
+export const key = ruled(
   '^(?!hcp?:)[A-Za-z0-9_.=+@:-]{1,128}$',
   'key may have 1 to 128 letters, digits and _ . = + - @ : and must not begin with hc: or hcp:',
 );
@@ -61,7 +61,7 @@ export const EffectiveTagBindingResource = exactly({
   links: optional(exactly({ 'inherited-from': text })),
 });
 
-type TagBinding = {
+export type TagBinding = {
   readonly id: string;
   readonly key: string;
   readonly value: string;
@@ -89,7 +89,7 @@ export const shownEffective = ({ id, key, value, inheritedFrom }: EffectiveTag):
 
 const documentOf = (tags: readonly TagBinding[]): Document => ({ data: tags.map(shown) });
 
-const told = (tags: readonly TagBinding[]) => tags.map(({ key, value }) => ({ key, value }));
+export const told = (tags: readonly TagBinding[]) => tags.map(({ key, value }) => ({ key, value }));
 
 // Storage
 
@@ -97,7 +97,7 @@ export type Owner = { readonly type: 'projects' | 'workspaces'; readonly id: str
 
 const columnOf = ({ type }: Owner): Sql => (type === 'projects' ? sql`project_id` : sql`workspace_id`);
 
-const load = async (tx: Tx, owner: Owner): Promise<TagBinding[]> => {
+export const loadTags = async (tx: Tx, owner: Owner): Promise<TagBinding[]> => {
   const rows = await tx.rows<[id: string, key: string, value: string, createdAt: string]>(sql`
     select id, key, value, created_at
     from tag_bindings
@@ -106,7 +106,7 @@ const load = async (tx: Tx, owner: Owner): Promise<TagBinding[]> => {
   return rows.map(([id, key, value, createdAt]) => ({ id, key, value, createdAt }));
 };
 
-const save = async (tx: Tx, owner: Owner, present: readonly TagBinding[], next: readonly TagBinding[]) => {
+export const saveAll = async (tx: Tx, owner: Owner, present: readonly TagBinding[], next: readonly TagBinding[]) => {
   const gone = present.filter(({ id }) => !next.some(tag => tag.id === id)).map(({ id }) => id);
   await tx.run(sql`delete from tag_bindings where id in (${gone})`);
   for (const [ordinal, { id, key, value, createdAt }] of next.entries())
@@ -208,20 +208,20 @@ const changed = (
   return next;
 };
 
-const saveChanged = async (
+export const saveChanged = async (
   request: Changing,
   owner: Owner,
   present: readonly TagBinding[],
   ...change: [wished: WishedTags, others: 'stay' | 'go', pointer: string]
 ): Promise<TagBinding[]> => {
   const next = changed(request, present, ...change);
-  await save(request.tx, owner, present, next);
+  await saveAll(request.tx, owner, present, next);
   return next;
 };
 
 /** Makes these all the tags of a project or a workspace; what was and what is, for the audit row. */
 export const saveTags = async (request: Changing, owner: Owner, wished: WishedTags) => {
-  const present = await load(request.tx, owner);
+  const present = await loadTags(request.tx, owner);
   const next = await saveChanged(request, owner, present, wished, 'go', pointerToTags);
   return { before: { 'tag-bindings': told(present) }, after: { 'tag-bindings': told(next) } };
 };
@@ -248,12 +248,12 @@ const operationsOn = ({ type, noun, place, mayRead, mayChange, effective }: Kind
 
   const read = async (request: Asked) => {
     const { owner } = await reached(request, mayRead);
-    return documentOf(await load(request.tx, owner));
+    return documentOf(await loadTags(request.tx, owner));
   };
 
   const change = async (request: Asked<Static<typeof Wish>>, others: 'stay' | 'go') => {
     const { stand, owner } = await reached(request, mayChange);
-    const present = await load(request.tx, owner);
+    const present = await loadTags(request.tx, owner);
     request.expectUnchanged(documentOf(present));
     const next = await saveChanged(request, owner, present, request.body().data, others, '/data');
     const [before, after] = [present, next].map(tags => ({ 'tag-bindings': told(tags) }));

@@ -21,6 +21,7 @@ import {
   exactly,
   flag,
   linked,
+  linkedMany,
   listOf,
   nothingRelated,
   oneOf,
@@ -119,7 +120,7 @@ export const WorkspaceResource = resource(
     outputs: relatedMany('workspace-outputs'),
     'remote-state-consumers': linked,
     'tag-bindings': linked,
-    'effective-tag-bindings': linked,
+    'effective-tag-bindings': linkedMany('effective-tag-bindings'),
   },
   exactly({ self: text, 'self-html': text }),
 );
@@ -148,7 +149,7 @@ export type Workspace = {
 const none = { data: null };
 
 /** The holder of a lock, where the caller sees it: a secret team locks without a name. */
-const lockedBy = ({ lock, organization }: Workspace, standing: Standing) => {
+export const lockedBy = ({ lock, organization }: Workspace, standing: Standing) => {
   if (lock === null) return null;
   if (lock.type === 'organizations') return identifier(lock.type, organization);
   const visible =
@@ -156,7 +157,12 @@ const lockedBy = ({ lock, organization }: Workspace, standing: Standing) => {
   return visible ? identifier(lock.type, lock.id) : null;
 };
 
-export const shown = (workspace: Workspace, standing: Standing): Resource => {
+/** The tags are named where they are asked for. */
+export const shown = (
+  workspace: Workspace,
+  standing: Standing,
+  tags?: readonly { readonly id: string }[],
+): Resource => {
   const { id, organization, project, name, settings, inherited, lock, tagNames, createdAt, updatedAt } = workspace;
   const permissions = may(standing);
   const set = shownSettings(settings, inherited);
@@ -202,7 +208,10 @@ export const shown = (workspace: Workspace, standing: Standing): Resource => {
       outputs: { data: [] },
       'remote-state-consumers': link('relationships/remote-state-consumers'),
       'tag-bindings': link('tag-bindings'),
-      'effective-tag-bindings': link('effective-tag-bindings'),
+      'effective-tag-bindings': {
+        ...(tags && { data: tags.map(({ id }) => identifier('effective-tag-bindings', id)) }),
+        ...link('effective-tag-bindings'),
+      },
     },
     links: { self: pathOf('organizations', path), 'self-html': `/app/${path}` },
   };

@@ -25,8 +25,21 @@ import {
 } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one } from '../wire/document.ts';
-import { literal, oneDocument, open, optional, pagedDocument, reference, ruled, text } from '../wire/schemas.ts';
+import {
+  listOf,
+  literal,
+  oneDocument,
+  open,
+  optional,
+  pagedDocument,
+  reference,
+  ruled,
+  type Static,
+  text,
+} from '../wire/schemas.ts';
 import { get, list, type Operation, patch, pointerTo, post, type Request, remove } from './operation.ts';
+import { key, saveTags, tagFilters, taggedWorkspaces, type WishedTags, wishedTags } from './tag-bindings.ts';
+import { includable, includedWith, includes, tagsAsked } from './workspace-includes.ts';
 import {
   addWorkspace,
   type Columns,
@@ -48,7 +61,19 @@ const name = ruled(
   'Name may only contain letters, digits, hyphens and underscores, with 1 to 90 characters',
 );
 
-const relationships = optional(open({ project: optional(open({ data: reference('projects') })) }));
+/** Older clients send names alone. */
+const flatTags = optional(open({ data: listOf(open({ type: literal('tags'), attributes: open({ name: key }) })) }));
+
+const relationships = optional(
+  open({ project: optional(open({ data: reference('projects') })), tags: flatTags, ...wishedTags }),
+);
+
+/** All the tags that a body wishes, if it says anything of them. */
+const tagsWished = (related: Static<typeof relationships> = {}): WishedTags | undefined => {
+  const { tags, 'tag-bindings': bindings } = related;
+  const flat = tags?.data.map(({ attributes }) => ({ type: 'tag-bindings', attributes: { key: attributes.name } }));
+  return tags || bindings ? [...(flat ?? []), ...(bindings?.data ?? [])] : undefined;
+};
 
 const Creation = open({
   data: open({ type: literal('workspaces'), attributes: open({ name, ...settable }), relationships }),
@@ -109,10 +134,12 @@ const listing = list({
     'search[exclude-tags]',
     'filter[project][id]',
     'filter[current-run][status]',
+    ...tagFilters,
   ],
+  includes,
   sorts: Object.keys(orders),
   success: 200,
-  answer: pagedDocument(WorkspaceResource),
+  answer: pagedDocument(WorkspaceResource, { included: includable }),
   failures: [404],
   run: async request => {
     const { tx, caller, params, page } = request;
@@ -122,7 +149,7 @@ const listing = list({
       workspaces.project_id in (select project_id from team_projects where team_id in (${teams}))
       or workspaces.id in (select workspace_id from team_workspaces where team_id in (${teams}))
     )`;
-    const rows = await pageOf<Columns>(
+    const { items, total } = await pageOf<Columns>(
       tx,
       sql`${selected(teams)}
         where workspaces.organization_id = ${stand.organization}
@@ -131,7 +158,12 @@ const listing = list({
       page,
       orderOf(request),
     );
-    return request.paged(rows, row => shown(fromRow(row), standingOn(stand, row)));
+    const workspaces = items.map(fromRow);
+    const tags = await tagsAsked(request, workspaces);
+    const included = await includedWith(request, stand, workspaces, tags);
+    return request.paged({ items, total }, row => shown(fromRow(row), standingOn(stand, row), tags?.get(row[0])), {
+      included,
+    });
   },
 });
 
@@ -140,6 +172,7 @@ const narrowed = (request: Request): Sql => {
   const conditions = [
     when(request.parameter('search[name]'), name => contains(sql`workspaces.name`, name)),
     when(request.parameter('search[wildcard-name]'), name => matchesWildcards(sql`workspaces.name`, name)),
+    taggedWorkspaces(request),
     when(request.parameter('filter[project][id]'), project => sql`workspaces.project_id = ${project}`),
     // Nothing is run here, so no run has this or that status.
     when(request.parameter('filter[current-run][status]'), () => sql`1 = 0`),
@@ -172,22 +205,27 @@ const create = post({
     const home = found(await standing(tx, caller, onDefaultProjectOf(params.organization)), mayReadOrganization);
     const stand =
       (await projectNamed(request, home.organization, mayCreateWorkspace)) ?? found(home, mayCreateWorkspace);
-    const { name, ...wished } = request.body().data.attributes;
+    const { attributes, relationships } = request.body().data;
+    const { name, ...wished } = attributes;
+    const tags = tagsWished(relationships);
     const id = request.newId('ws');
     const project = stand.project as string;
     await addWorkspace(tx, { id, organizationId: stand.organization, project, name, settings: {}, createdAt: now });
     const added = found(await load(tx, id));
     const created = { ...added, settings: changedSettings(added.settings, wished, added.inherited) };
     await save(tx, created);
-    const answer = documentOf(created, found(await standing(tx, caller, onWorkspace(id))));
-    return { answer, change: { organization: stand.organization, id, before: null, after: answer.data } };
+    const bound = tags && (await saveTags(request, { type: 'workspaces', id }, tags));
+    const answer = await shownAgain(request, id);
+    const after = { ...answer.data, ...bound?.after };
+    return { answer, change: { organization: stand.organization, id, before: null, after } };
   },
 });
 
 /** A change of settings, a move, or both: each needs its own right. */
 const mayChange = (request: Request, moves: boolean) => (standing: Standing) => {
-  const { data } = (request.rawBody ?? {}) as { data?: { attributes?: object } | null };
-  const changes = Object.keys(data?.attributes ?? {}).length > 0;
+  const { data } = (request.rawBody ?? {}) as { data?: { attributes?: object; relationships?: object } | null };
+  const { attributes = {}, relationships = {} } = data ?? {};
+  const changes = Object.keys(attributes).length > 0 || Object.keys(relationships).some(name => name !== 'project');
   return (mayAdministerWorkspace(standing) || (moves && !changes)) && (mayMoveWorkspace(standing) || !moves);
 };
 
@@ -196,10 +234,16 @@ const operationsAt = <const P extends typeof byId | typeof byName>(path: P): Ope
     ...common,
     path,
     summary: 'Show a workspace',
+    includes,
     success: 200,
-    answer,
+    answer: oneDocument(WorkspaceResource, ...includable),
     failures: [404],
-    run: async request => (await reached(request as Reaching, mayReadWorkspace)).before,
+    run: async request => {
+      const { stand, present } = await reached(request as Reaching, mayReadWorkspace);
+      const tags = await tagsAsked(request, [present]);
+      const included = await includedWith(request, stand, [present], tags);
+      return one(shown(present, stand, tags?.get(present.id)), included);
+    },
   }),
 
   patch({
@@ -219,7 +263,9 @@ const operationsAt = <const P extends typeof byId | typeof byName>(path: P): Ope
       const moves = target !== undefined && target !== present.project;
       if (moves) await projectNamed(request, stand.organization, mayMoveWorkspace);
       request.expectUnchanged(before);
-      const { name = present.name, ...wished } = request.body().data.attributes ?? {};
+      const { attributes = {}, relationships } = request.body().data;
+      const { name = present.name, ...wished } = attributes;
+      const tags = tagsWished(relationships);
       const settings = changedSettings(present.settings, wished, present.inherited);
       await save(request.tx, {
         ...present,
@@ -228,8 +274,14 @@ const operationsAt = <const P extends typeof byId | typeof byName>(path: P): Ope
         settings,
         updatedAt: request.now,
       });
+      const bound = tags && (await saveTags(request, { type: 'workspaces', id: present.id }, tags));
       const answer = await shownAgain(request, present.id);
-      return { answer, change: { ...on(stand), before: before.data, after: answer.data } };
+      const change = {
+        ...on(stand),
+        before: { ...before.data, ...bound?.before },
+        after: { ...answer.data, ...bound?.after },
+      };
+      return { answer, change };
     },
   }),
 

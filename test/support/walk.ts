@@ -126,6 +126,10 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
     await owner.get(path);
     await owner.patch(path, 'workspaces', { description: path });
   }
+  const flat = `/workspaces/${workspace.id}/relationships/tags`;
+  await owner.post(flat, [{ type: 'tags', attributes: { name: 'oak' } }]);
+  await owner.get(flat);
+  await owner.delete(flat, [{ type: 'tags', attributes: { name: 'oak' } }]);
   const actions = `/workspaces/${workspace.id}/actions`;
   for (const release of ['unlock', 'force-unlock']) {
     await owner.post(`${actions}/lock`);
