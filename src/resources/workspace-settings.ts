@@ -2,6 +2,7 @@
 
 import { invalid } from '../core/fault.ts';
 import {
+  eachOptional,
   exactly,
   flag,
   instant,
@@ -12,8 +13,6 @@ import {
   orNull,
   ruled,
   type Static,
-  type TOptional,
-  type TProperties,
   text,
   time,
   upTo,
@@ -99,13 +98,9 @@ export type Settings = Partial<Plain> & {
 /** What a workspace takes from its project and organization where it sets nothing itself. */
 export type Inherited = { readonly executionMode: Mode; readonly autoDestroyActivityDuration: string | null };
 
-type Optionally<P extends TProperties> = { [K in keyof P]: TOptional<P[K]> };
-
 /** What a request may name. */
 export const settable = {
-  ...(Object.fromEntries(Object.entries(kinds).map(([name, kind]) => [name, optional(kind)])) as Optionally<
-    typeof kinds
-  >),
+  ...eachOptional(kinds),
   'auto-destroy-at': optional(orNull(instant('auto-destroy-at'))),
   'auto-destroy-activity-duration': optional(orNull(duration)),
   'inherits-project-auto-destroy': optional(flag),

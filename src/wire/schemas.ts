@@ -1,8 +1,8 @@
 /** The schemas that families share: for requests, which ignore what they do not know, and for answers, which are exact. */
 
-import { type Static, type TObject, type TOptional, type TProperties, type TSchema, Type } from 'typebox';
 import { accesses } from '../core/access.ts';
 import { timeForm } from './time.ts';
+import { type Static, type TObject, type TOptional, type TProperties, type TSchema, Type } from './type.ts';
 
 export type { Static, TOptional, TProperties, TSchema };
 
@@ -22,7 +22,10 @@ export const orNull = <S extends TSchema>(schema: S) =>
 export const anyKeys = Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object' });
 
 export const optional = Type.Optional;
-export const eachOptional = <P extends TProperties>(properties: P) => Type.Partial(Type.Object(properties)).properties;
+export const eachOptional = <P extends TProperties>(properties: P) =>
+  Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)])) as {
+    [K in keyof P]: TOptional<P[K]>;
+  };
 export const listOf = Type.Array;
 
 export const upTo = (maxLength: number) => Type.String({ maxLength });

@@ -1,10 +1,19 @@
 /** Bodies against schemas: every flaw with a pointer and a sentence. */
 
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { createRequire } from 'node:module';
+import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { type Flaw, invalid } from '../core/fault.ts';
 import type { Static, TSchema } from './schemas.ts';
 
-const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: false, validateFormats: false });
+let ajv: Ajv2020 | undefined;
+
+/** Loaded and compiled at the first use: a start need not pay for every body there is. */
+const compiled = (schema: TSchema): ValidateFunction => {
+  const require = createRequire(import.meta.url);
+  const { Ajv2020 }: typeof import('ajv/dist/2020.js') = require('ajv/dist/2020.js');
+  ajv ??= new Ajv2020({ allErrors: true, verbose: true, strict: false, validateFormats: false });
+  return ajv.compile(schema);
+};
 
 /** `known` are flaws that were found already, to be told together with those of the schema. */
 export type Check<T> = (body: unknown, known?: readonly Flaw[]) => T;
@@ -12,11 +21,10 @@ export type Check<T> = (body: unknown, known?: readonly Flaw[]) => T;
 /** More than anybody reads, and less than a large body could be made to have. */
 const mostFlaws = 100;
 
-/** Compiled at the first use: a start need not pay for every body there is. */
 export const checker = <S extends TSchema>(schema: S): Check<Static<S>> => {
-  let validate: ReturnType<typeof ajv.compile> | undefined;
+  let validate: ValidateFunction | undefined;
   return (body, known = []) => {
-    validate ??= ajv.compile(schema);
+    validate ??= compiled(schema);
     if (validate(body) && known.length === 0) return body as Static<S>;
     const flaws = new Map<string, Flaw>();
     for (const flaw of [...known, ...(validate.errors ?? []).map(flawOf)])
