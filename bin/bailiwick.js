@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Runs the program on Node 24 or newer: this one if it is new enough, else the one that comes as a package.
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
+import module, { createRequire } from 'node:module';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
@@ -38,6 +38,8 @@ if (process.env.BAILIWICK_LAUNCHED || (majorOf(process.version) >= oldest && !sy
   process.on('warning', ({ name, message }) => {
     if (name !== 'ExperimentalWarning') process.stderr.write(`${name}: ${message}\n`);
   });
+  // Kept with the program itself: in a folder for all, somebody else could put code in its place.
+  module.enableCompileCache(fileURLToPath(new URL('../.cache', import.meta.url)));
   const { main } = await import(program.href);
   await main(process.argv.slice(2), process.env);
 } else {

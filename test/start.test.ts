@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
 import { Client, type Json, mediaType } from './support/client.ts';
 import {
@@ -663,6 +665,45 @@ describe('the launcher', together, () => {
     const old = new Ground(t).evaluate(`Object.defineProperty(process, 'version', { value: 'v20.1.0' }); ${nowhere}`);
     assert.equal((await old.exited).code, 2);
     assert.match(old.error, /^bailiwick: needs Node 24 or newer[^\n]+\n$/);
+  });
+});
+
+describe('a fast start', together, () => {
+  /** What one start has loaded, and where it keeps what it compiled. */
+  const observed = async (t: TestContext): Promise<Json> => {
+    const ground = new Ground(t);
+    const watch = `
+      import module from 'node:module';
+      import { writeFileSync } from 'node:fs';
+      const files = [];
+      module.registerHooks({ load: (url, context, next) => (files.push(url), next(url, context)) });
+      process.on('exit', () => {
+        const [builtin, cache] = [process.moduleLoadList, module.getCompileCacheDir()];
+        writeFileSync('observed.json', JSON.stringify({ files, builtin, cache }));
+      })`;
+    const args = ['--database', 'sqlite::memory:', '--port', '0'];
+    const server = ground.evaluate(watch, args, { NODE_COMPILE_CACHE: '' });
+    assert.equal((await (await server.client()).send('GET', '/api/v2/ping')).status, 204);
+    await server.stop();
+    return JSON.parse(readFileSync(ground.path('observed.json'), 'utf8'));
+  };
+
+  test('loads neither a compiler of schemas nor an HTTP client, which a first answer does not need', guard, async t => {
+    const { files, builtin } = await observed(t);
+    assert.ok(files.some((url: string) => url.includes('/node_modules/fastify/')));
+    assert.deepEqual(
+      files.filter((url: string) => /node_modules\/(ajv|@fastify\/(ajv|fast-json-stringify)-compiler)\//.test(url)),
+      [],
+    );
+    assert.deepEqual(
+      builtin.filter((name: string) => name.includes('undici')),
+      [],
+    );
+  });
+
+  test('finds what an earlier one compiled, in the program’s own folder', guard, async t => {
+    const { cache } = await observed(t);
+    assert.equal(dirname(cache), fileURLToPath(new URL('../.cache', import.meta.url)));
   });
 });
 

@@ -1,13 +1,16 @@
 /** What is so broken, or so odd, that it never becomes a request: answered as errors like any other. */
 
 import { randomUUID } from 'node:crypto';
-import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket, Server as TlsServer } from 'node:tls';
 import type { Problem } from '../core/fault.ts';
 import { mediaType } from '../wire/document.ts';
 import { answerTo } from '../wire/errors.ts';
 import { everyAnswer } from './answers.ts';
+
+// Imported by name, this module would load all of its parts, which takes as long as the framework does.
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 export const clientErrorHandler = (error: Error & { code?: string }, socket: Socket): void => {
   if (error.code === 'ECONNRESET' || !socket.writable) return;

@@ -162,9 +162,9 @@ export class Ground {
   }
 
   /** A piece of a program, before the launcher has its turn with these arguments. */
-  evaluate(code: string, args: readonly string[] = ['--version']): Running {
+  evaluate(code: string, args: readonly string[] = ['--version'], environment: Environment = {}): Running {
     const whole = `${code}; process.argv.splice(1, 0, 'x'); await import(${JSON.stringify(program)})`;
-    const started = new Running(this.folder, args, {}, ['--input-type=module', '-e', whole, '--']);
+    const started = new Running(this.folder, args, environment, ['--input-type=module', '-e', whole, '--']);
     this.#started.push(started);
     return started;
   }
