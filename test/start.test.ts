@@ -633,10 +633,12 @@ describe('stopping', together, () => {
     npm_lifecycle_event: 'start',
   };
 
-  test('through the launcher’s own child: the signal reaches it, and its exit code comes back', guard, async t => {
+  test('through the launcher’s own child: signals reach it, and its exit code comes back', guard, async t => {
     const ground = new Ground(t);
     const server = ground.start([], npm);
     assert.equal((await (await server.client()).send('GET', '/healthz')).status, 200);
+    server.child.kill('SIGHUP');
+    await server.logged(/hangup: /);
     await server.stop();
     const refused = ground.start(['--frobnicate'], npm);
     assert.equal((await refused.exited).code, 2);
