@@ -31,8 +31,9 @@ describe('statements', () => {
     const { actor } = await directory.user('lister');
     await directory.organization(actor, 'wide');
     for (let i = 0; i < 40; i++) await directory.team(actor, 'wide', { name: `team-${i}` }, i % 2 ? ['lister'] : []);
+    for (let i = 0; i < 5; i++) await directory.workspace(actor, 'wide', `workspace-${i}`);
     for (const size of [1, 10, 100])
-      for (const path of ['teams', 'projects', 'organization-memberships', 'team-tokens'])
+      for (const path of ['teams', 'projects', 'workspaces', 'organization-memberships', 'team-tokens'])
         assert.equal((await actor.get(`/organizations/wide/${path}?page[size]=${size}`)).status, 200);
     const reads = log.filter(({ kind, statements }) => kind === 'read' && statements.length > 1);
     assert.ok(reads.length > 15);
@@ -80,13 +81,18 @@ describe('statements', () => {
     const team = await directory.team(actor, 'asked', { name: 'askers' }, ['asked-member']);
     const project = await directory.project(actor, 'asked', 'question');
     const grant = await directory.grant(actor, project, team, { access: 'read' });
+    const workspace = await directory.workspace(actor, 'asked', 'answer', project);
+    const workspaceGrant = await directory.workspaceGrant(actor, workspace, team, { access: 'plan' });
     const tokens = [];
     for (const path of [`/teams/${team}/authentication-token`, '/organizations/asked/authentication-token'])
       tokens.push((await actor.make(path)).attributes.token);
     for (const asker of [member.actor, ...tokens.map(token => directory.actor(token))]) {
-      const inside = ['teams', 'projects', 'organization-memberships', 'team-tokens'].map(
-        list => `/organizations/asked/${list}`,
-      );
+      const search = 'search[name]=a&search[wildcard-name]=a*&search[exclude-tags]=x,y&filter[project][id]';
+      const inside = [
+        ...['teams', 'projects', 'workspaces', 'organization-memberships', 'team-tokens'],
+        ...['workspaces/answer', 'workspaces?sort=name', 'workspaces?sort=-latest-change-at'],
+        ...[`workspaces?${search}=${project}`, 'workspaces?search[tags]=x'],
+      ].map(list => `/organizations/asked/${list}`);
       const each = [
         '/organizations',
         '/organizations?q=ask&page[size]=1',
@@ -102,6 +108,9 @@ describe('statements', () => {
         `/team-projects/${grant}`,
         `/team-projects?filter[project][id]=${project}`,
         `/projects/${project}`,
+        `/workspaces/${workspace}`,
+        `/team-workspaces/${workspaceGrant}`,
+        `/team-workspaces?filter[workspace][id]=${workspace}`,
       ];
       const narrowed = [
         '/organizations/asked/teams?include=users,organization-memberships&q=ask&filter[names]=askers',
@@ -113,7 +122,7 @@ describe('statements', () => {
       ];
       for (const path of [...inside, ...each, ...access, ...narrowed])
         assert.equal((await asker.get(path)).status, 200, path);
-      assert.ok((await asker.post('/team-projects', {})).status >= 404);
+      for (const path of ['/team-projects', '/team-workspaces']) assert.ok((await asker.post(path, {})).status >= 404);
     }
     await server.writeUses();
     const statements = new Map(log.flatMap(({ statements }) => statements.map(each => [textOf(each), each])));

@@ -75,13 +75,16 @@ export class Request<P extends string = string, B = unknown> {
     return newId(this.services.random, prefix);
   }
 
-  /** The checked body; none counts as an empty one. Ask for it only after authority is decided: a caller without permission learns nothing of its flaws. */
-  body(): B {
+  /**
+   * The checked body; none counts as an empty one. Ask for it only after authority is decided: a caller without permission
+   * learns nothing of its flaws. `ownId` is the id of what is changed, where the path does not end in it.
+   */
+  body(ownId?: string): B {
     const body = this.rawBody ?? {};
     const { id } = (body as { data?: { id?: unknown } | null }).data ?? {};
     // An empty id counts as none: a client sends it so.
     const isUpdate = this.#operation.method === 'PATCH' || this.#operation.method === 'PUT';
-    const isForeign = isUpdate && typeof id === 'string' && id !== '' && !this.#isOwnId(id);
+    const isForeign = isUpdate && typeof id === 'string' && id !== '' && !this.#isOwnId(id, ownId);
     const flaws = isForeign ? [{ pointer: '/data/id', detail: 'id must be that of what is changed, or absent' }] : [];
     return this.#operation.check?.(body, flaws) as B;
   }
@@ -97,14 +100,11 @@ export class Request<P extends string = string, B = unknown> {
     throw new Error('a body without flaws was refused');
   }
 
-  /**
-   * Whether the path ends in this id. An organization is known by its name, whatever its case, an account is the caller's,
-   * and a path by name says no id.
-   */
-  #isOwnId(id: string): boolean {
+  /** Whether the path ends in this id. An organization is known by its name, whatever its case; an account is the caller's. */
+  #isOwnId(id: string, ownId?: string): boolean {
+    if (ownId !== undefined) return id === ownId;
     const [name, own = ''] = Object.entries(this.#incoming.params).at(-1) ?? [];
     if (name === undefined) return isUser(this.caller, id);
-    if (name === 'name') return true;
     return name === 'organization' ? id.toLowerCase() === own.toLowerCase() : id === own;
   }
 

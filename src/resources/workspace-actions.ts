@@ -40,7 +40,8 @@ const lock = post({
   },
 });
 
-const holderNames: Readonly<Record<string, string>> = { users: 'User', teams: 'Team', organizations: 'Organization' };
+/** In these words a client knows whose lock it is; an organization's token is a user to it, as in the account details. */
+const holderNames: Readonly<Record<string, string>> = { users: 'User', teams: 'Team', organizations: 'User' };
 
 const unlock = post({
   ...common,
@@ -54,7 +55,7 @@ const unlock = post({
     const { stand, present, before } = await reached(request, mayLockWorkspace);
     if (!present.lock) throw conflict('The workspace is not locked.');
     const self = actorOf(request.caller);
-    // In these words a client knows whose lock it is; whose exactly may be a secret.
+    // Whose it is exactly may be a secret.
     if (present.lock.type !== self.type || present.lock.id !== self.id)
       throw conflict(
         `The workspace is locked by ${holderNames[present.lock.type]}: force-unlock it, or ask the holder.`,

@@ -125,7 +125,7 @@ export const WorkspaceResource = resource(
   exactly({ self: text, 'self-html': text }),
 );
 
-/** Who locked it, unless it is someone who is gone. */
+/** Who locked it, and who sees that; nobody does when it is gone from the organization. */
 export type Lock = {
   readonly type: string;
   readonly id: string;
@@ -245,7 +245,12 @@ export const selected = (teams: Sql): Sql => sql`
     workspaces.settings, workspaces.locked_by_type, workspaces.locked_by_id, workspaces.lock_reason,
     coalesce(
       (select teams.visibility from teams where teams.id = workspaces.locked_by_id),
-      (select 'organization' from users where users.id = workspaces.locked_by_id)
+      (
+        select 'organization'
+        from organization_memberships
+        where user_id = workspaces.locked_by_id
+          and organization_memberships.organization_id = workspaces.organization_id
+      )
     ) as locked_by_visibility,
     workspaces.created_at, workspaces.updated_at, projects.is_default, projects.settings as project_settings,
     organizations.settings as organization_settings,

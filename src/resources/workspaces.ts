@@ -174,10 +174,24 @@ const narrowed = (request: Request): Sql => {
     when(request.parameter('search[wildcard-name]'), name => matchesWildcards(sql`workspaces.name`, name)),
     taggedWorkspaces(request),
     when(request.parameter('filter[project][id]'), project => sql`workspaces.project_id = ${project}`),
+    tagged(request.valuesOf('search[tags]'), tags => tags.length),
+    tagged(request.valuesOf('search[exclude-tags]'), () => 0),
     // Nothing is run here, so no run has this or that status.
     when(request.parameter('filter[current-run][status]'), () => sql`1 = 0`),
   ];
   return conditions.reduce((all, next) => sql`${all} and ${next}`);
+};
+
+/** How many of these tags a workspace must have. */
+const tagged = (names: readonly string[] = [], how: (tags: readonly string[]) => number): Sql => {
+  const tags = [...new Set(names)];
+  return tags.length === 0
+    ? sql`1 = 1`
+    : sql`(
+        select count(*)
+        from tag_bindings
+        where tag_bindings.workspace_id = workspaces.id and key in (${tags}) and value = ''
+      ) = ${how(tags)}`;
 };
 
 const when = <T>(value: T | undefined, condition: (value: T) => Sql): Sql =>
@@ -263,7 +277,7 @@ const operationsAt = <const P extends typeof byId | typeof byName>(path: P): Ope
       const moves = target !== undefined && target !== present.project;
       if (moves) await projectNamed(request, stand.organization, mayMoveWorkspace);
       request.expectUnchanged(before);
-      const { attributes = {}, relationships } = request.body().data;
+      const { attributes = {}, relationships } = request.body(present.id).data;
       const { name = present.name, ...wished } = attributes;
       const tags = tagsWished(relationships);
       const settings = changedSettings(present.settings, wished, present.inherited);

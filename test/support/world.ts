@@ -53,6 +53,21 @@ export const grantBody = (project: string, team: string, attributes: Json) => ({
   },
 });
 
+export const workspaceBody = (name: string, project?: string, attributes: Json = {}) => ({
+  type: 'workspaces',
+  attributes: { name, ...attributes },
+  ...(project !== undefined && { relationships: { project: { data: { type: 'projects', id: project } } } }),
+});
+
+export const workspaceGrantBody = (workspace: string, team: string, attributes: Json) => ({
+  type: 'team-workspaces',
+  attributes,
+  relationships: {
+    workspace: { data: { type: 'workspaces', id: workspace } },
+    team: { data: { type: 'teams', id: team } },
+  },
+});
+
 /** Shorthands for setting up a directory. */
 export class Directory {
   readonly server: TestServer;
@@ -104,6 +119,15 @@ export class Directory {
 
   async grant(owner: Actor, project: string, team: string, attributes: Json): Promise<string> {
     return (await owner.make('/team-projects', grantBody(project, team, attributes))).id;
+  }
+
+  /** In the default project, where no other is named. */
+  async workspace(owner: Actor, organization: string, name: string, project?: string): Promise<string> {
+    return (await owner.make(`/organizations/${organization}/workspaces`, workspaceBody(name, project))).id;
+  }
+
+  async workspaceGrant(owner: Actor, workspace: string, team: string, attributes: Json): Promise<string> {
+    return (await owner.make('/team-workspaces', workspaceGrantBody(workspace, team, attributes))).id;
   }
 }
 
