@@ -216,6 +216,7 @@ const narrowed = async (caller: Named, world: RandomWorld, lists: readonly Rows[
   assert.deepEqual([...tokens], ofTeam(lists.at(-1), team), `${where}: the tokens of ${team}`);
   await teamsByName(caller, world, lists.at(-4), lists.at(-2), where);
   if (caller.name === 'outsider') return;
+  await included(caller, world, lists, dice, where);
   for (const [id, row] of await listed(caller, '/organization-memberships', 100))
     assert.deepEqual(row, lists.at(-2)?.get(id), `${where}: the caller's own membership`);
 };
@@ -252,4 +253,36 @@ const teamsByName = async (
     );
     for (const [id, row] of inTeam) assert.deepEqual(row, memberships?.get(id), `${where}: ${id} is one and the same`);
   }
+};
+
+/** What is included is what is named, each once, as it is shown by itself; a search finds what is listed. */
+const included = async (caller: Named, world: RandomWorld, lists: readonly Rows[], dice: Dice, where: string) => {
+  const [teams, projects, memberships] = lists.slice(-4) as [Rows, Rows, Rows];
+  const { name } = world.organizations[0] as { name: string };
+  const path = `/organizations/${name}/organization-memberships`;
+  const { data, included } = (await caller.actor.get(`${path}?include=user,teams&page%5Bsize%5D=100`)).body;
+  const key = ({ type, id }: Json) => `${type} ${id}`;
+  const named = data.flatMap(({ relationships }: Json) => [relationships.user.data, ...relationships.teams.data]);
+  assert.deepEqual(included.map(key).toSorted(), [...new Set(named.map(key))].toSorted(), `${where}: what is included`);
+  for (const resource of included)
+    if (resource.type === 'teams') assert.deepEqual(resource, teams.get(resource.id), `${where}: an included team`);
+
+  const person = dice.pick(world.people);
+  const narrowings: [string, (row: Json) => boolean][] = [
+    ['filter%5Bstatus%5D=active', row => row.attributes.status === 'active'],
+    ['filter%5Bstatus%5D=invited', row => row.attributes.status === 'invited'],
+    [`filter%5Bemail%5D=${person.email},nobody@example.com`, row => row.attributes.email === person.email],
+    [`q=${person.username}`, row => row.relationships.user.data.id === person.id],
+  ];
+  const [query, belongs] = dice.pick(narrowings);
+  const found = await listed(caller, `${path}?${query}`, 1);
+  assert.deepEqual([...found.values()], [...memberships.values()].filter(belongs), `${where}: ${query}`);
+
+  const shown = (await caller.actor.get(`/organizations/${name}?include=default-project`)).body;
+  const organizations = await listed(caller, `/organizations?q=${name}`, 100);
+  assert.deepEqual(organizations.get(name), shown.data, `${where}: the organization is shown as it is listed`);
+  const project = projects.get(world.projects.find(({ isDefault }) => isDefault)?.id ?? '');
+  assert.deepEqual(shown.included, project ? [project] : [], `${where}: the default project`);
+  const may = project?.attributes.permissions['can-create-workspace'] ?? false;
+  assert.equal(shown.data.attributes.permissions['can-create-workspace'], may, `${where}: can-create-workspace`);
 };

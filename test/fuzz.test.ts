@@ -89,6 +89,9 @@ const rightValues: Readonly<Record<string, (count: number) => string>> = {
   email: count => `${count % 2 === 0 ? 'e' : 'E'}${count % 29}@example.com`,
   username: count => `u${count}`,
   'expired-at': () => '2030-01-01T00:00:00Z',
+  current_password: () => 'a good password',
+  password: () => 'a good password',
+  password_confirmation: () => 'a good password',
 };
 
 class Fuzz {
@@ -159,8 +162,10 @@ class Fuzz {
       'include',
       'sort',
       'q',
+      'q[name]',
       'filter[names]',
       'filter[status]',
+      'filter[email]',
       'filter[expiry_status]',
       'token',
       'since',
@@ -178,6 +183,11 @@ class Fuzz {
       '%zz',
       '',
       'x'.repeat(500),
+      'user,teams',
+      'default_project',
+      'active',
+      '%25_%5C',
+      'e1@example.com,E2@example.com',
     ];
     const parts = Array.from({ length: this.dice.below(5) }, () => {
       const name = this.dice.pick(names);
@@ -204,6 +214,7 @@ class Fuzz {
     }
     if (types.includes('array')) return Array.from({ length: 1 + this.dice.below(2) }, () => this.bodyOf(schema.items));
     if (types.includes('boolean')) return this.dice.chance(0.5);
+    if (types.includes('integer')) return (schema.minimum ?? 0) + this.dice.below(100);
     const right = rightValues[key];
     return right ? right(this.#made++) : `text ${this.#made++}`;
   }
@@ -302,7 +313,7 @@ class Fuzz {
         'content-type': this.dice.chance(0.05) ? this.dice.pick(types) : mediaType,
         'content-length': `${payload.length}`,
       }),
-      ...(['PATCH', 'DELETE'].includes(method) && this.dice.chance(0.05) && { 'if-match': '"another"' }),
+      ...(['PATCH', 'PUT', 'DELETE'].includes(method) && this.dice.chance(0.05) && { 'if-match': '"another"' }),
       ...(this.dice.chance(0.1) && this.dice.pick(odd)),
     };
   }
@@ -459,6 +470,10 @@ const invariants: Readonly<Record<string, Sql>> = {
     select id
     from authentication_tokens
     where (user_id is not null) + (team_id is not null) + (organization_id is not null) <> 1`,
+  'the settings of an organization are one JSON object': sql`
+    select id
+    from organizations
+    where not json_valid(settings) or json_type(settings) <> 'object'`,
   'what is new is told of in the audit trail': sql`
     select id
     from projects

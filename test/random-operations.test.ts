@@ -228,6 +228,7 @@ const anyTurn = weighted(
   [2, record({ turn: constant('in organization' as const), member: constantFrom(...members), wanted: mostly })],
   [2, record({ turn: constant('team' as const), team: constantFrom(...ownTeams), wanted: mostly })],
   [2, record({ turn: constant('project' as const), project: constantFrom(...ownProjects), wanted: mostly })],
+  [1, record({ turn: constant('user tokens' as const), wanted: mostly })],
   [3, record({ turn: constant('token' as const), token: constantFrom(...revocable), wanted: mostly })],
 );
 const anyOperation = weighted(
@@ -311,9 +312,10 @@ class World {
   readonly history: string[] = [];
   readonly #organization: string;
   readonly #foreign: string;
-  /** Ann and Eve with tokens that nothing revokes. */
+  /** Ann and Eve with tokens that nothing revokes, and the owners team with one that nothing shuts out. */
   readonly #ann: Actor;
   readonly #eve: Actor;
+  #owners: Actor;
   readonly #teams = new Map<TeamPlace, string>([['unknown', 'team-none']]);
   readonly #projects = new Map<ProjectPlace, string>([['unknown', 'prj-none']]);
   readonly #tokens = new Map<Caller, Token>();
@@ -328,6 +330,7 @@ class World {
     this.#foreign = `abroad-${worlds}`;
     this.#ann = ann;
     this.#eve = eve;
+    this.#owners = ann;
   }
 
   async found({ teams, grants }: Start): Promise<void> {
@@ -345,6 +348,8 @@ class World {
     this.#tokens.set('forged', { id: '', secret: secret.slice(0, -1) + (secret.endsWith('A') ? 'B' : 'A') });
 
     await this.#organize(this.#ann, 'ann', this.#organization, 'owners', 'default');
+    const token = await this.#ann.make(`/teams/${this.#team('owners')}/authentication-tokens`);
+    this.#owners = directory.actor(issued(token).secret);
     await this.#organize(this.#eve, 'eve', this.#foreign, undefined, 'foreign');
     for (const member of members) await this.#join(member);
     await this.#eve.make(`/organizations/${this.#foreign}/organization-memberships`, membershipOf('fay'));
@@ -372,7 +377,7 @@ class World {
 
   /** The people go on to the next world, and must bring nothing along. */
   async end(): Promise<void> {
-    await this.#ann.delete(`/organizations/${this.#organization}`);
+    await this.#owners.delete(`/organizations/${this.#organization}`);
     await this.#eve.delete(`/organizations/${this.#foreign}`);
   }
 
@@ -390,21 +395,21 @@ class World {
 
   async #join(member: Person): Promise<void> {
     const path = `/organizations/${this.#organization}/organization-memberships`;
-    this.#memberships.set(member, (await this.#ann.make(path, membershipOf(member))).id);
+    this.#memberships.set(member, (await this.#owners.make(path, membershipOf(member))).id);
     this.model.addMember(this.#organization, member);
   }
 
   async #makeTeam(place: OwnTeam, visibility: 'secret' | 'organization', flags: string[], members: Person[]) {
     const access = Object.fromEntries(flags.map(flag => [flag, true]));
     const attributes = { name: place, visibility, 'organization-access': access };
-    const id = await directory.team(this.#ann, this.#organization, attributes, members);
+    const id = await directory.team(this.#owners, this.#organization, attributes, members);
     this.#teams.set(place, id);
     this.model.addTeam(id, this.#organization, { visibility, flags });
     for (const member of members) this.model.team(id)?.members.add(member);
   }
 
   async #makeProject(place: (typeof ownProjects)[number]): Promise<void> {
-    const id = await directory.project(this.#ann, this.#organization, place);
+    const id = await directory.project(this.#owners, this.#organization, place);
     this.#projects.set(place, id);
     this.model.addProject(id, this.#organization);
   }
@@ -423,14 +428,14 @@ class World {
     }
     if (caller === 'organization token' || caller === 'foreign organization token') {
       const [owner, organization] =
-        caller === 'organization token' ? [this.#ann, this.#organization] : [this.#eve, this.#foreign];
+        caller === 'organization token' ? [this.#owners, this.#organization] : [this.#eve, this.#foreign];
       const token = issued(await owner.make(`/organizations/${organization}/authentication-token`));
       this.#tokens.set(caller, token);
       this.model.issue(token.secret, { kind: 'organization', organization });
       return;
     }
     const team = this.#team(caller.slice(0, -' token'.length) as TeamPlace);
-    const token = issued(await this.#ann.make(`/teams/${team}/authentication-token`));
+    const token = issued(await this.#owners.make(`/teams/${team}/authentication-token`));
     this.#tokens.set(caller, token);
     this.model.issue(token.secret, { kind: 'team', team });
   }
@@ -516,6 +521,7 @@ class World {
 
   /** Everything that there is, as the owners see it. */
   async readAll(): Promise<void> {
+    await this.#turn({ turn: 'user tokens', wanted: true });
     for (const project of projectPlaces)
       await this.#list(project === 'foreign' ? 'eve' : 'ann', {
         'filter[project][id]': this.#project(project),
@@ -657,7 +663,7 @@ class World {
         if (!team) return;
         const access = Object.fromEntries(flags.map(flag => [flag, turn.flags.includes(flag)]));
         const attributes = { 'organization-access': access };
-        this.#done(await this.#ann.patch(`/teams/${team.id}`, { type: 'teams', attributes }), 200);
+        this.#done(await this.#owners.patch(`/teams/${team.id}`, { type: 'teams', attributes }), 200);
         team.flags = new Set(turn.flags);
         return;
       }
@@ -665,7 +671,7 @@ class World {
         const team = model.team(this.#team(turn.team));
         if (!team) return;
         const attributes = { visibility: turn.visibility };
-        this.#done(await this.#ann.patch(`/teams/${team.id}`, { type: 'teams', attributes }), 200);
+        this.#done(await this.#owners.patch(`/teams/${team.id}`, { type: 'teams', attributes }), 200);
         team.visibility = turn.visibility;
         return;
       }
@@ -675,7 +681,7 @@ class World {
         if (team.members.has(turn.member) === turn.wanted) return;
         const path = `/teams/${team.id}/relationships/users`;
         const users = [{ type: 'users', id: turn.member }];
-        this.#done(await (turn.wanted ? this.#ann.post(path, users) : this.#ann.delete(path, users)), 204);
+        this.#done(await (turn.wanted ? this.#owners.post(path, users) : this.#owners.delete(path, users)), 204);
         if (turn.wanted) team.members.add(turn.member);
         else team.members.delete(turn.member);
         return;
@@ -684,7 +690,7 @@ class World {
         if (model.isMember(this.#organization, turn.member) === turn.wanted) return;
         if (turn.wanted) return this.#join(turn.member);
         const membership = this.#memberships.get(turn.member);
-        this.#done(await this.#ann.delete(`/organization-memberships/${membership}`), 204);
+        this.#done(await this.#owners.delete(`/organization-memberships/${membership}`), 204);
         model.removeMember(this.#organization, turn.member);
         return;
       }
@@ -695,7 +701,7 @@ class World {
           await this.#makeTeam(turn.team, 'organization', [], []);
           return this.#issue(`${turn.team} token`);
         }
-        this.#done(await this.#ann.delete(`/teams/${id}`), 204);
+        this.#done(await this.#owners.delete(`/teams/${id}`), 204);
         model.removeTeam(id);
         return;
       }
@@ -703,8 +709,14 @@ class World {
         const id = this.#project(turn.project);
         if (model.hasProject(id) === turn.wanted) return;
         if (turn.wanted) return this.#makeProject(turn.project);
-        this.#done(await this.#ann.delete(`/projects/${id}`), 204);
+        this.#done(await this.#owners.delete(`/projects/${id}`), 204);
         model.removeProject(id);
+        return;
+      }
+      case 'user tokens': {
+        const attributes = { 'user-tokens-enabled': turn.wanted };
+        this.#done(await this.#owners.patch(`/organizations/${this.#organization}`, { attributes }), 200);
+        model.enableUserTokens(this.#organization, turn.wanted);
         return;
       }
       case 'token': {
@@ -716,7 +728,7 @@ class World {
           return team === undefined || model.team(team) ? this.#issue(turn.token) : undefined;
         }
         // A user's token is the user's own affair; the others are the owners'.
-        const actor = isPerson(turn.token) ? directory.actor(token.secret) : this.#ann;
+        const actor = isPerson(turn.token) ? directory.actor(token.secret) : this.#owners;
         this.#done(await actor.delete(`/authentication-tokens/${token.id}`), 204);
         model.revoke(token.secret);
         if (isPerson(turn.token)) userTokens.delete(turn.token);

@@ -9,6 +9,7 @@ import {
   flagsAttribute,
   type Grant,
   type Person,
+  type Project,
   RandomWorld,
   randomAccess,
   randomChoices,
@@ -105,6 +106,15 @@ class Sight {
       this.#isOwn(team) ||
       seesAll ||
       this.#world.grants.some(grant => grant.team === team.id && this.ofGrant(grant))
+    );
+  }
+
+  ofProject({ id, organization }: Project): boolean {
+    const shown = ['manage-projects', 'manage-workspaces', 'read-projects', 'manage-agent-pools'];
+    return (
+      this.belongsTo(organization) &&
+      (this.#holds(organization, ...shown) ||
+        this.#world.grants.some(({ project, team }) => project === id && this.#isOwn(this.#team(team) as Team)))
     );
   }
 
@@ -272,16 +282,42 @@ const alterations = (world: RandomWorld, sight: Sight, dice: Dice): Alteration[]
   const projects = world.projects
     .filter(({ organization, isDefault }) => isForeign(organization) && !isDefault)
     .map(({ id, organization }) => removal(ownerOf(organization), `/projects/${id}`));
+  // Its members may ask for the access to any project, so that it is there; what it is called is hidden.
+  const projectNames = world.projects
+    .filter(project => sight.belongsTo(project.organization) && !sight.ofProject(project))
+    .map(({ id, organization }) =>
+      change(ownerOf(organization), `/projects/${id}`, { attributes: { name: `other ${id}` } }),
+    );
+  // What somebody else asks for is between them and the site admin.
+  const wishes = world.organizations.map(({ name }) => ({
+    ...change(ownerOf(name), '/account/update', { attributes: { email: `${name}@wish.example` } }),
+    witness: '/account/details',
+  }));
+  const settings = foreign.map(({ name }) =>
+    change(ownerOf(name), `/organizations/${name}`, {
+      attributes: { 'session-timeout': 77, 'default-execution-mode': 'local' },
+    }),
+  );
   const people = world.people
     .filter(person => !sight.ofPerson(person) && !owners.includes(person.id))
     .map(({ id }) => removal(admin, `/admin/users/${id}`));
-  const organizations = foreign.map(({ name }) => removal(ownerOf(name), `/organizations/${name}`));
+  const closing = (name: string): Alteration[] => {
+    const path = `/organizations/${name}/authentication-token`;
+    return [
+      { by: ownerOf(name), method: 'POST', path, witness: path },
+      change(ownerOf(name), `/organizations/${name}`, { attributes: { 'user-tokens-enabled': false } }),
+    ];
+  };
+  const organizations = foreign.map(({ name }) =>
+    dice.chance(0.5) ? closing(name) : [removal(ownerOf(name), `/organizations/${name}`)],
+  );
 
   // A row goes before what holds it, so that every change finds its row.
   const share = dice.pick([0.3, 0.7, 1]);
   const chosen = [
     ...dice.some([...grants, ...tokens, ...teamMemberships, ...teams, ...memberships, ...projects], share),
-    ...dice.some([...people, ...organizations], share / 2),
+    ...dice.some([...projectNames, ...wishes, ...settings], share),
+    ...dice.some([...people.map(removed => [removed]), ...organizations], share / 2).flat(),
   ];
   return chosen.length > 0 ? chosen : [...grants, ...tokens].slice(0, 1);
 };
@@ -297,6 +333,8 @@ const alter = async (changes: readonly Alteration[], { client }: TestServer): Pr
 
 type Sent = { readonly route: Route; readonly path: string; readonly headers: Json; readonly payload?: string };
 
+const passwords = ['a good password', 'another password', 'short'];
+
 /** Random requests of one caller, sensible and senseless, on what it has seen, on what is hidden and on what never was. */
 class Requests {
   readonly #dice: Dice;
@@ -308,6 +346,7 @@ class Requests {
   readonly #tags = new Map<string, string>();
   readonly #own: readonly string[];
   readonly #guests: readonly string[];
+  readonly #known: readonly string[];
   readonly #prefix: string;
   #fresh = 0;
 
@@ -323,7 +362,8 @@ class Requests {
     this.#prefix = world.prefix;
     // Team access is what the service is for: it is asked about most.
     const often = routes.flatMap(route => (route.path.includes('/team-projects') ? [route, route, route] : [route]));
-    this.#routes = Object.groupBy(often, ({ method }) => method) as Record<string, Route[]>;
+    const kind = ({ method }: Route) => (method === 'PUT' ? 'PATCH' : method);
+    this.#routes = Object.groupBy(often, kind) as Record<string, Route[]>;
     const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
     this.#there = {
       organizations: world.organizations.map(({ name }) => name),
@@ -342,6 +382,8 @@ class Requests {
     // Who is invited is an organization's own affair, so those of another one are among them.
     const invited = world.organizations.map(({ name }) => `${name}@guest.example`);
     this.#guests = [...world.people.filter(isThere).map(({ email }) => email), ...invited];
+    // A search may be for anybody, hidden or not.
+    this.#known = [...world.people.flatMap(({ username, email }) => [username, email]), ...invited];
     // Whoever revokes its own token or leaves has nothing more to ask: that comes last.
     this.#own = [caller.tokenId, caller.user, caller.team, ...ids(this.#membershipsOf(world))].filter(
       id => id !== undefined,
@@ -385,12 +427,16 @@ class Requests {
   /** What parameters may say: of what there is, seen and hidden, and of what there is not. */
   get #words(): Record<string, readonly string[]> {
     const names = Array.from({ length: 9 }, (_, number) => `${this.#prefix}-team-${number}`);
-    const includes = ['users', 'organization-memberships', 'teams', 'user'];
+    const includes = ['users', 'organization-memberships', 'teams', 'user', 'default-project'];
+    const known = [...this.#known, 'first', 'example'];
     const sorts = ['team-name', 'created-by', 'expired-at', 'last-used-at', 'status', 'name'];
     return {
-      q: [...names, 'team', 'TEAM-1', '%', '_', ''],
+      q: [...names, 'team', 'TEAM-1', '%', '_', '', ...known],
+      'q[name]': known,
+      'q[email]': known,
+      'filter[email]': [...known, known.join(',')],
       'filter[names]': [...names, names.join(','), 'owners,none', ''],
-      include: [...includes, ...includes, includes.slice(0, 2).join(','), 'nothing'],
+      include: [...includes, ...includes, includes.slice(0, 2).join(','), 'user,teams', 'nothing'],
       sort: [...sorts, ...sorts.map(sort => `-${sort}`)],
       'filter[status]': ['active', 'invited', 'inactive', 'expired', 'gone', ''],
       'filter[expiry_status]': ['active', 'expired', 'no_expiration,expiring_in_30_days', 'gone'],
@@ -447,6 +493,16 @@ class Requests {
     }
     if (parameters.length > 0) for (const name of ['q', 'filter[names]', 'sort']) maybe(0.03, name, () => 'name');
     return query.size > 0 ? `?${query}` : '';
+  }
+
+  #settings(): Json {
+    const dice = this.#dice;
+    return {
+      'default-execution-mode': dice.pick(['remote', 'local', 'agent']),
+      'session-timeout': dice.pick([null, 0, 60]),
+      'user-tokens-enabled': dice.chance(0.5),
+      'stacks-enabled': dice.chance(0.5),
+    };
   }
 
   #payload({ method, path }: Route, sentTo: string): string | undefined {
@@ -509,9 +565,22 @@ class Requests {
       case 'DELETE /organizations/{organization}/team-tokens':
         return [{ type: 'authentication-tokens', id: this.#other('authentication-tokens') }];
       case 'POST /organizations':
-        return { type: 'organizations', attributes: { name, email } };
+        return {
+          type: 'organizations',
+          attributes: { name, email, ...(dice.chance(0.3) && maybe(this.#settings())) },
+        };
       case 'PATCH /organizations/{organization}':
-        return { type: 'organizations', attributes: maybe({ name, email }) };
+      case 'PUT /organizations/{organization}':
+        return { type: 'organizations', attributes: maybe({ name, email, ...this.#settings() }) };
+      case 'PATCH /account/update':
+        return { type: 'users', attributes: maybe({ username: name, email }) };
+      case 'PATCH /account/password': {
+        const [password, current] = [dice.pick(passwords), dice.pick(passwords)];
+        return {
+          type: 'users',
+          attributes: { password, password_confirmation: password, current_password: current },
+        };
+      }
       case 'POST /admin/users':
       case 'PATCH /admin/users/{id}':
         return { type: 'users', attributes: { username: name, email: `${name}@fresh.example`, 'is-admin': true } };

@@ -65,6 +65,10 @@ export const implied: Readonly<Record<Level, PermissionSet>> = {
 };
 const customDefaults: PermissionSet = Object.fromEntries(rows.map(row => [row[0], row[6]]));
 
+/** The settings, the deletion and the team access of workspaces: they come with a level or a flag, never by choice. */
+const administering: readonly string[] = ['maintain', 'admin'];
+const administeringFlags: readonly string[] = ['manage-projects', 'manage-workspaces'];
+
 // Below every value: only effective access can be without any.
 const absent = '–';
 const rank = (name: string, value: Value | undefined): number => (values[name] ?? []).indexOf(value ?? absent);
@@ -297,6 +301,8 @@ export class Model {
   // A map keeps the order of creation.
   readonly #grants = new Map<string, Grant>();
   readonly #tokens = new Map<string, Holder>();
+  /** Organizations that take no tokens of users. */
+  readonly #closed = new Set<string>();
 
   constructor(publicUrl = 'https://bailiwick.example') {
     this.#publicUrl = publicUrl;
@@ -315,6 +321,11 @@ export class Model {
 
   isMember(organization: string, user: string): boolean {
     return this.#memberships.get(organization)?.has(user) ?? false;
+  }
+
+  enableUserTokens(organization: string, enabled: boolean): void {
+    if (enabled) this.#closed.delete(organization);
+    else this.#closed.add(organization);
   }
 
   addTeam(
@@ -372,7 +383,13 @@ export class Model {
     return token === undefined ? undefined : this.#tokens.get(token);
   }
 
+  /** A member's own token is none there. */
+  #shutsOut(holder: Holder, organization: string): boolean {
+    return holder.kind === 'user' && this.#closed.has(organization) && this.isMember(organization, holder.user);
+  }
+
   #standing(holder: Holder, organization: string): Standing | undefined {
+    if (this.#shutsOut(holder, organization)) return undefined;
     if (holder.kind === 'organization')
       return holder.organization === organization ? { isOwner: true, teams: [] } : undefined;
     if (holder.kind === 'user' && !this.isMember(organization, holder.user)) return undefined;
@@ -434,14 +451,27 @@ export class Model {
     );
   }
 
+  /** Whether somebody who is no owner administers the workspaces of a project. */
+  #administers({ teams }: Standing, project: Project): boolean {
+    return (
+      teams.some(({ flags }) => administeringFlags.some(flag => flags.has(flag))) ||
+      [...this.#grants.values()].some(
+        ({ team, project: on, chosen }) =>
+          on === project.id && administering.includes(chosen.access) && teams.some(({ id }) => id === team),
+      )
+    );
+  }
+
   /** Nobody grants more than they hold: where a change adds something that the caller has not. */
-  #excess(standing: Standing, project: Project, next: Chosen, present: PermissionSet): string[] {
+  #excess(standing: Standing, project: Project, next: Chosen, present?: Chosen): string[] {
     if (standing.isOwner) return [];
     const held = this.#held(standing, project);
     const exceeding = names.filter(name => {
       const wanted = rank(name, next.permissions[name]);
-      return wanted > rank(name, present[name]) && wanted > rank(name, held[name]);
+      return wanted > rank(name, (present?.permissions ?? nothing)[name]) && wanted > rank(name, held[name]);
     });
+    const wouldAdminister = administering.includes(next.access) && !administering.includes(present?.access ?? '');
+    if (wouldAdminister && !this.#administers(standing, project)) return ['/data/attributes/access'];
     if (exceeding.length === 0) return [];
     return next.access === 'custom' ? exceeding.map(name => `/data/attributes/${name}`) : ['/data/attributes/access'];
   }
@@ -458,6 +488,7 @@ export class Model {
     ];
     if (projectId === undefined || parameters.length > 0) return { status: 400, pointers: [], parameters };
     const project = this.#projects.get(projectId);
+    if (project && this.#shutsOut(holder, project.organization)) return unauthorized;
     const standing = project && this.#standing(holder, project.organization);
     if (!project || !standing) return notFound;
 
@@ -504,21 +535,22 @@ export class Model {
     };
   }
 
-  /** A grant and what the caller is where it belongs, if the caller may see it or, where asked, manage it. */
+  /** A grant and what the caller is where it belongs, if the caller may see it or, where asked, manage it; or why not. */
   #reached(holder: Holder, id: string, toManage: boolean) {
     const grant = this.#grants.get(id);
     const project = grant && this.#projects.get(grant.project);
+    if (project && this.#shutsOut(holder, project.organization)) return unauthorized;
     const standing = project && this.#standing(holder, project.organization);
-    if (!grant || !project || !standing) return undefined;
+    if (!grant || !project || !standing) return notFound;
     const may = toManage ? this.#manages(standing, project) : this.#sees(standing, project, grant);
-    return may ? { grant, project, standing } : undefined;
+    return may ? { grant, project, standing } : notFound;
   }
 
   show(token: string | undefined, id: string): Prediction {
     const holder = this.#holder(token);
     if (!holder) return unauthorized;
     const reached = this.#reached(holder, id, false);
-    return reached ? { status: 200, body: { data: resource(reached.grant) } } : notFound;
+    return 'status' in reached ? reached : { status: 200, body: { data: resource(reached.grant) } };
   }
 
   /** `learnt` is the id that the service gave to what it made, if it did. */
@@ -535,6 +567,7 @@ export class Model {
         ? refused(422, ...creationFaults(body))
         : refused(404, '/data/relationships/project');
     const project = this.#projects.get(projectId);
+    if (project && this.#shutsOut(holder, project.organization)) return unauthorized;
     const standing = project && this.#standing(holder, project.organization);
     if (!project || !standing || !this.#manages(standing, project)) return refused(404, '/data/relationships/project');
     const teamId = at(body, 'data', 'relationships', 'team', 'data', 'id');
@@ -547,7 +580,7 @@ export class Model {
     if (faults.length > 0) return refused(422, ...faults);
     const chosen = changed(undefined, body);
     if ('refusedAt' in chosen) return refused(422, ...chosen.refusedAt);
-    const excess = this.#excess(standing, project, chosen, nothing);
+    const excess = this.#excess(standing, project, chosen);
     if (excess.length > 0) return refused(422, ...excess);
     const existing = [...this.#grants.values()].find(grant => grant.team === team.id && grant.project === project.id);
     if (existing) return { ...refused(422, '/data/relationships/team'), existing: existing.id };
@@ -563,7 +596,7 @@ export class Model {
     const body = parsed(payload);
     if (body === notJson) return refused(400);
     const reached = this.#reached(holder, id, true);
-    if (!reached) return notFound;
+    if ('status' in reached) return reached;
     if (!matches) return refused(412);
     const { grant, project, standing } = reached;
 
@@ -571,7 +604,7 @@ export class Model {
     if (faults.length > 0) return refused(422, ...faults);
     const chosen = changed(grant.chosen, body);
     if ('refusedAt' in chosen) return refused(422, ...chosen.refusedAt);
-    const excess = this.#excess(standing, project, chosen, grant.chosen.permissions);
+    const excess = this.#excess(standing, project, chosen, grant.chosen);
     if (excess.length > 0) return refused(422, ...excess);
 
     grant.chosen = chosen;
@@ -581,7 +614,8 @@ export class Model {
   remove(token: string | undefined, id: string, matches = true): Prediction {
     const holder = this.#holder(token);
     if (!holder) return unauthorized;
-    if (!this.#reached(holder, id, true)) return notFound;
+    const reached = this.#reached(holder, id, true);
+    if ('status' in reached) return reached;
     if (!matches) return refused(412);
     this.#grants.delete(id);
     return { status: 204 };
