@@ -189,7 +189,7 @@ describe('GET organizations/:organization/team-tokens', () => {
   const tokens = async () => {
     const server = await startServer({ seed: 3 });
     const here = new Directory(server);
-    const { actor } = await here.user('zoe');
+    const { actor } = await here.user('rob');
     await here.organization(actor, 'acme');
     const teams = [];
     for (const name of ['Beta', 'alpha', 'gamma']) teams.push(await here.team(actor, 'acme', { name }));
@@ -225,7 +225,7 @@ describe('GET organizations/:organization/team-tokens', () => {
       (await list('?sort=-team-name')).map(label => label.split(' ')[0]),
       ['owners', 'gamma', 'beta', 'alpha', 'alpha'],
     );
-    // The organization acme, the team owners, and zoe.
+    // The organization acme, the team owners, and rob.
     const byMaker = ['alpha later', 'gamma far', 'owners', 'beta soon', 'alpha soonest'];
     assert.deepEqual(await list('?sort=created-by'), byMaker);
 

@@ -44,14 +44,11 @@ type Grant = {
   readonly relationships: { readonly team: { readonly data: { readonly id: string } } };
 };
 
-/** The team and, unless it has lost it, its access; of a custom one, each permission. */
+/** The team and its access, which is undefined once it is lost; of a custom one, each permission. */
 const metaOfAccess = (before: Grant | null, after: Grant | null): object => {
-  const { access, ...chosen } = after?.attributes ?? {};
-  return {
-    team: (after ?? before)?.relationships.team.data.id,
-    ...(after && { permissions: access }),
-    ...(access === 'custom' && chosen),
-  };
+  const { access: permissions, ...chosen } = after?.attributes ?? {};
+  const team = (after ?? before)?.relationships.team.data.id;
+  return { team, permissions, ...(permissions === 'custom' && chosen) };
 };
 
 type Members = { readonly users?: readonly string[] } | null;
