@@ -21,7 +21,7 @@ export type Settings = {
 /** What a request may name. */
 export const settable = {
   'auto-destroy-activity-duration': optional(orNull(duration)),
-  'default-execution-mode': optional(orNull(executionMode)),
+  'default-execution-mode': optional(executionMode),
   'default-agent-pool-id': optional(orNull(text)),
   'setting-overwrites': optional(
     open({ 'default-execution-mode': optional(flag), 'default-agent-pool': optional(flag) }),

@@ -206,12 +206,22 @@ const beside = (caller: Caller, withTags: boolean): Sql[] => {
   ];
 };
 
+// A grant on a project, whichever it is, shows the project.
+
 /** The projects of the organization that the caller sees, for a query over `projects`. */
-const visible = (stand: Standing, caller: Caller): Sql => {
-  // A grant on a project, whichever it is, shows the project.
-  const granted = sql`projects.id in (select project_id from team_projects where team_id in (${ownTeams(caller)}))`;
-  return sql`projects.organization_id = ${stand.organization} and ${seesEveryProject(stand) ? sql`1 = 1` : granted}`;
-};
+export const visible = (stand: Standing): Sql => sql`projects.organization_id = ${stand.organization}
+  and ${seesEveryProject(stand) ? sql`1 = 1` : sql`projects.id in (${granted(stand)})`}`;
+
+/** How many they are. */
+const seen = (stand: Standing): Sql =>
+  seesEveryProject(stand)
+    ? sql`(select count(*) from projects where organization_id = ${stand.organization})`
+    : sql`(select count(distinct project_id) from (${granted(stand)}) as page)`;
+
+const granted = ({ teams }: Standing): Sql => sql`
+  select project_id
+  from team_projects
+  where team_id in (${teams.map(({ id }) => id)})`;
 
 const fromRow = (row: Columns, projects: number, stand: Standing, withTags: boolean): Seen => {
   const [id, organization, name, description, createdAt, settings, organizationSettings, isDefault, , grants] = row;
@@ -241,7 +251,7 @@ const standingOn = (stand: Standing, project: string, onDefaultProject: boolean,
 
 type Asker = { readonly tx: Tx; readonly caller: Caller };
 
-/** Those of a page for which `which` holds, and how many the caller sees at all. */
+/** A page of the projects for which `which` holds, and how many the caller sees at all. */
 export const pageOfProjects = async (
   { tx, caller }: Asker,
   stand: Standing,
@@ -250,16 +260,15 @@ export const pageOfProjects = async (
   order: Order | undefined,
   withTags: boolean,
 ): Promise<Listing<Seen> & { readonly seen: number }> => {
-  const all = visible(stand, caller);
-  const { items, total, totals } = await pageOf<Columns>(tx, sql`${selected} where ${all} and ${which}`, page, order, {
+  const rows = await pageOf<Columns>(tx, sql`${selected} where ${which}`, page, order, {
     columns: beside(caller, withTags),
-    totals: [sql`(select count(*) from projects where ${all})`],
+    totals: [seen(stand)],
   });
-  const [seen = 0] = totals;
-  return { items: items.map(row => fromRow(row, seen, stand, withTags)), total, seen };
+  const [all = 0] = rows.totals;
+  return { items: rows.items.map(row => fromRow(row, all, stand, withTags)), total: rows.total, seen: all };
 };
 
-/** One project, if the caller sees it. */
+/** One project, as a caller sees it who may. */
 export const projectSeen = async (
   asker: Asker,
   stand: Standing,

@@ -50,6 +50,7 @@ import {
   projectSeen,
   type Seen,
   shown,
+  visible,
 } from './project-view.ts';
 import { EffectiveTagBindingResource, saveTags, tagFilters, taggedProjects, wishedTags } from './tag-bindings.ts';
 
@@ -186,7 +187,12 @@ const listing = list({
     const { stand, grants } = found(await standingIn(request, asked.length > 0), ({ stand }) =>
       mayReadOrganization(stand),
     );
-    const which = [named(request), taggedProjects(request), ...asked.map(may => allowed(may, stand, grants))];
+    const which = [
+      visible(stand),
+      named(request),
+      taggedProjects(request),
+      ...asked.map(may => allowed(may, stand, grants)),
+    ];
     const listed = await pageOfProjects(
       request,
       stand,
