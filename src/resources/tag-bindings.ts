@@ -262,7 +262,7 @@ const operationsOn = ({ type, noun, place, mayRead, mayChange, effective }: Kind
 
   const path = `/api/v2/${type}/:id/tag-bindings` as const;
   const relationship = `/api/v2/${type}/:id/relationships/tag-bindings` as const;
-  const common = { family: 'tag-bindings', since: '2024-11-19' } as const;
+  const common = { family: 'tag-bindings', since: 'after the dated list' } as const;
   const reading = { ...common, success: 200, answer: wholeList(TagBindingResource), failures: [404] } as const;
   const changing = {
     ...common,
