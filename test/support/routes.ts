@@ -104,6 +104,8 @@ export const poolOf = async (world: World, routes: readonly Route[]): Promise<Po
   return pool;
 };
 
-/** Who may do it: the site admin what concerns users, the owner everything else. */
-export const rightfulIn = ({ admin, owner }: World, { path }: Route): Actor =>
-  /^\/api\/v2\/(admin|users)\//.test(path) ? admin : owner;
+/** Who may do it: the site admin what concerns users, the organization's token what concerns its audit trail, the owner the rest. */
+export const rightfulIn = ({ admin, owner, organizationToken }: World, { path }: Route): Actor => {
+  if (path.endsWith('/organization/audit-trail')) return organizationToken;
+  return /^\/api\/v2\/(admin|users)\//.test(path) ? admin : owner;
+};
