@@ -322,6 +322,13 @@ describe('organizations', () => {
   });
 
   describe('include', () => {
+    test('leaves the tag as it is, so that it holds in an If-Match', async () => {
+      const { headers } = await owner.get('/organizations/acme?include=default-project');
+      assert.equal(headers.etag, (await owner.get('/organizations/acme')).headers.etag);
+      const tag = { 'if-match': `${headers.etag}` };
+      assert.equal((await owner.patch('/organizations/acme', { type: 'organizations' }, tag)).status, 200);
+    });
+
     test('the entitlement set whole, nothing for a subscription, and each spelling of a name', async () => {
       const entitlements = (await owner.get('/organizations/acme/entitlement-set')).body.data;
       for (const name of ['entitlement_set', 'entitlement-set'])

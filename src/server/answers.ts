@@ -21,11 +21,15 @@ const asItIs = (text: unknown): string => text as string;
 
 export const plainMediaType = 'application/json';
 
+/** A tag is of the resource, whatever else the document includes: it must hold in an If-Match. */
+const withoutIncluded = (document: object): object =>
+  'included' in document ? { ...document, included: undefined } : document;
+
 export const sendDocument = (
   reply: FastifyReply,
   status: number,
   document: object,
-  tagged = document,
+  tagged = withoutIncluded(document),
   type = mediaType,
 ): FastifyReply => {
   const text = JSON.stringify(document);
