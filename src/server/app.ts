@@ -162,8 +162,11 @@ export const buildApp = ({
   ];
   for (const operation of all) {
     const { method, path: url } = operation;
-    if (operation.authentication === 'none') app.route({ method, url, handler: serveOpen(operation) });
-    else if (operation.method === 'GET') app.route({ method, url, handler: serveRead(operation) });
+    if (operation.authentication === 'none') {
+      // Made by the framework, HEAD would tell a length, which a 204 must not.
+      if (204 in operation.answers) app.route({ method: 'HEAD', url, handler: serveOpen(operation) });
+      app.route({ method, url, handler: serveOpen(operation) });
+    } else if (operation.method === 'GET') app.route({ method, url, handler: serveRead(operation) });
     else
       app.route({
         method,

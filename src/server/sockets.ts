@@ -36,7 +36,7 @@ export const answerOddRequests = (server: Server): void => {
 export const longestHandshake = 10_000;
 
 /**
- * A handshake that fails ends its own connection, and nothing is answered: there is no common language yet.
+ * A handshake that fails ends its own connection. Only plain HTTP is answered: others have no language in common with us.
  * Gives back what ends the handshakes under way, which the server does not count among its idle connections.
  */
 export const guardHandshakes = (server: TlsServer, failed: (error: Error) => void): (() => void) => {

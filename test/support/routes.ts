@@ -7,6 +7,8 @@ import { type Actor, type Directory, newDirectory } from './world.ts';
 export type Route = {
   readonly method: string;
   readonly path: string;
+  /** Whether it needs no token. */
+  readonly open?: boolean;
   /** Of the body, where there is one. */
   readonly schema?: Json;
   /** Names of those in the query. */
@@ -16,9 +18,10 @@ export type Route = {
 export const routesOf = async ({ client }: TestServer): Promise<Route[]> => {
   const { body } = await client.send('GET', '/openapi.json');
   return Object.entries<Json>(body.paths).flatMap(([path, methods]) =>
-    Object.entries<Json>(methods).map(([method, { requestBody, parameters = [] }]) => ({
+    Object.entries<Json>(methods).map(([method, { requestBody, security, parameters = [] }]) => ({
       method: method.toUpperCase(),
       path,
+      open: security?.length === 0,
       schema: requestBody?.content[mediaType].schema,
       parameters: parameters.filter((parameter: Json) => parameter.in === 'query').map(({ name }: Json) => name),
     })),
@@ -89,7 +92,7 @@ export type Pool = Map<string, string[]>;
 /** Everything that the lists show to the owner and to the site admin; a new family of routes is found by itself. */
 export const poolOf = async (world: World, routes: readonly Route[]): Promise<Pool> => {
   const pool: Pool = new Map([['organizations', ['acme']]]);
-  const lists = routes.filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v2/'));
+  const lists = routes.filter(({ method, open }) => method === 'GET' && !open);
   // The nested lists need the ids of those above them.
   for (const { path } of lists.toSorted((a, b) => a.path.split('{').length - b.path.split('{').length))
     for (const caller of [world.owner, world.admin]) {
