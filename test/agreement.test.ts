@@ -285,4 +285,7 @@ const included = async (caller: Named, world: RandomWorld, lists: readonly Rows[
   assert.deepEqual(shown.included, project ? [project] : [], `${where}: the default project`);
   const may = project?.attributes.permissions['can-create-workspace'] ?? false;
   assert.equal(shown.data.attributes.permissions['can-create-workspace'], may, `${where}: can-create-workspace`);
+  // A body with nothing in it makes nothing: 422 says that the caller may, 404 that it may not.
+  const attempt = await caller.actor.post(`/organizations/${name}/workspaces`, {});
+  assert.equal(attempt.status, may ? 422 : 404, `${where}: a workspace without a project`);
 };

@@ -3,13 +3,9 @@
 import {
   type Caller,
   mayCreateOrganization,
-  mayCreateProject,
-  mayCreateTeam,
-  mayCreateWorkspace,
   mayManageOrganization,
   mayReadOrganization,
   mayReadProject,
-  ownerOr,
   type Standing,
 } from '../core/authority.ts';
 import { found, invalid, nameTaken } from '../core/fault.ts';
@@ -24,7 +20,6 @@ import { largestPageSize } from '../wire/limits.ts';
 import {
   count,
   emailAddress,
-  exactly,
   flag,
   linked,
   literal,
@@ -44,6 +39,7 @@ import {
 import { EntitlementSetResource, shownEntitlements } from './entitlement-set.ts';
 import { get, list, patch, post, put, type Request, remove } from './operation.ts';
 import { addMembership } from './organization-memberships.ts';
+import { Permissions, permissionsOf } from './organization-permissions.ts';
 import {
   agentPoolWished,
   expectAgentPool,
@@ -83,30 +79,6 @@ const Update = open({
   }),
 });
 
-/** What the caller may do, with the default project in question; of what is not served, what it might. */
-const rights = {
-  'can-update': mayManageOrganization,
-  'can-destroy': mayManageOrganization,
-  'can-update-api-token': mayManageOrganization,
-  'can-manage-auditing': mayManageOrganization,
-  'can-enable-stacks': mayManageOrganization,
-  'can-update-hyok-configuration': mayManageOrganization,
-  'can-view-hyok-feature-info': mayManageOrganization,
-  'can-traverse': mayReadOrganization,
-  'can-create-team': mayCreateTeam,
-  'can-create-project': mayCreateProject,
-  'can-create-workspace': mayCreateWorkspace,
-  'can-create-workspace-migration': mayCreateWorkspace,
-  'can-deploy-no-code-modules': mayCreateWorkspace,
-  'can-manage-no-code-modules': ownerOr('manage-modules'),
-  'can-manage-run-tasks': ownerOr('manage-run-tasks'),
-  'can-update-oauth': ownerOr('manage-vcs-settings'),
-  'can-update-sentinel': ownerOr('manage-policies'),
-};
-
-const eachRight = <T>(value: (may: (standing: Standing) => boolean) => T): Record<string, T> =>
-  Object.fromEntries(Object.entries(rights).map(([name, may]) => [name, value(may)]));
-
 export const OrganizationResource = resource(
   'organizations',
   {
@@ -121,7 +93,7 @@ export const OrganizationResource = resource(
     'remaining-testable-count': count,
     'user-tokens-enabled': flag,
     ...settings,
-    permissions: exactly(eachRight(() => flag)),
+    permissions: Permissions,
   },
   {
     'default-project': relatedOrNone('projects'),
@@ -167,7 +139,7 @@ const shown = ({ id, name, email, createdAt, userTokens, settings }: Organizatio
       'remaining-testable-count': 5,
       'user-tokens-enabled': userTokens,
       ...inForce(settings),
-      permissions: eachRight(may => may(standing)),
+      permissions: permissionsOf(standing),
     },
     relationships: {
       'default-project': mayReadProject(standing) ? toOne('projects', standing.project ?? '') : none,
