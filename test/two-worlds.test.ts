@@ -476,7 +476,7 @@ class Requests {
     return { route, path, headers, payload };
   }
 
-  #query({ parameters }: Route): string {
+  #query({ parameters, choices = {} }: Route): string {
     const dice = this.#dice;
     const query = new URLSearchParams();
     const maybe = (odds: number, name: string, value: () => string) => {
@@ -489,7 +489,12 @@ class Requests {
       else if (name === 'page[size]')
         maybe(0.5, name, () => `${dice.pick([1, 1, 1, 2, 2, 2, 3, 3, 5, 100, 1000, 0, ''])}`);
       else if (filter) maybe(name === parameters[0] ? 0.97 : 0.3, name, () => this.#id(`${filter}s`));
-      else maybe(0.3, name, () => dice.pick(this.#words[name] ?? ['team', 'project', 'name', '-name', 'a']));
+      else
+        maybe(0.3, name, () => {
+          const choice = choices[name] ?? [];
+          const words = this.#words[name] ?? ['team', 'project', 'name', '-name', 'a'];
+          return dice.pick(choice.length > 0 && dice.chance(0.8) ? choice : words);
+        });
     }
     if (parameters.length > 0) for (const name of ['q', 'filter[names]', 'sort']) maybe(0.03, name, () => 'name');
     return query.size > 0 ? `?${query}` : '';

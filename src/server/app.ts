@@ -123,7 +123,7 @@ export const buildApp = ({
       const caller = await callerOf(tx, request);
       return operation.run(new Request(tx, incoming(request, caller), operation, services));
     });
-    return sendDocument(reply, operation.success, document, document, operation.plain ? plainMediaType : undefined);
+    return sendDocument(reply, operation.success, document, undefined, operation.plain ? plainMediaType : undefined);
   };
 
   const serveWrite = (operation: Write) => async (request: FastifyRequest, reply: FastifyReply) => {

@@ -11,21 +11,32 @@ export type Route = {
   readonly open?: boolean;
   /** Of the body, where there is one. */
   readonly schema?: Json;
-  /** Names of those in the query. */
+  /** Names of those in the query, and what the document lets each of them be. */
   readonly parameters: readonly string[];
+  readonly choices?: Readonly<Record<string, readonly string[]>>;
 };
 
 export const routesOf = async ({ client }: TestServer): Promise<Route[]> => {
   const { body } = await client.send('GET', '/openapi.json');
   return Object.entries<Json>(body.paths).flatMap(([path, methods]) =>
-    Object.entries<Json>(methods).map(([method, { requestBody, security, parameters = [] }]) => ({
-      method: method.toUpperCase(),
-      path,
-      open: security?.length === 0,
-      schema: requestBody?.content[mediaType].schema,
-      parameters: parameters.filter((parameter: Json) => parameter.in === 'query').map(({ name }: Json) => name),
-    })),
+    Object.entries<Json>(methods).map(([method, { requestBody, security, parameters = [] }]) => {
+      const inQuery = parameters.filter((parameter: Json) => parameter.in === 'query');
+      return {
+        method: method.toUpperCase(),
+        path,
+        open: security?.length === 0,
+        schema: requestBody?.content[mediaType].schema,
+        parameters: inQuery.map(({ name }: Json) => name),
+        choices: Object.fromEntries(inQuery.map((parameter: Json) => [parameter.name, choicesOf(parameter)])),
+      };
+    }),
   );
+};
+
+const choicesOf = ({ name, schema, description }: Json): readonly string[] => {
+  if (name !== 'include') return schema.enum ?? [];
+  const names: string[] = /^Of (.*), separated by commas$/.exec(description)?.[1]?.split(', ') ?? [];
+  return [...names, names.join(',')];
 };
 
 /** A path with its parameters filled in, by the type that the segment before each one names. */
