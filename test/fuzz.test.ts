@@ -6,7 +6,17 @@ import { type Sql, sql } from '../src/store/sql.ts';
 import { type Answer, assertErrors, type Json, mediaType } from './support/client.ts';
 import { Dice, printSeed, testSeed } from './support/dice.ts';
 import { leftHanging, type RawAnswer, raw, rawRequest } from './support/raw.ts';
-import { filled, newWorld, type Pool, poolOf, type Route, rightfulIn, routesOf, type World } from './support/routes.ts';
+import {
+  filled,
+  learnt,
+  newWorld,
+  type Pool,
+  poolOf,
+  type Route,
+  rightfulIn,
+  routesOf,
+  type World,
+} from './support/routes.ts';
 
 const asked = 10_000;
 
@@ -156,6 +166,11 @@ class Fuzz {
     const names = [
       'filter[project][id]',
       'filter[team][id]',
+      'filter[workspace][id]',
+      'search[name]',
+      'search[wildcard-name]',
+      'search[tags]',
+      'sort',
       'page[number]',
       'page[size]',
       'page',
@@ -173,6 +188,7 @@ class Fuzz {
     ];
     const values = [
       this.world.project,
+      this.world.workspace,
       '1',
       '0',
       '-1',
@@ -367,8 +383,7 @@ class Fuzz {
   }
 
   learn({ body }: Answer): void {
-    for (const { type, id } of [body?.data ?? []].flat())
-      if (!this.pool.get(type)?.includes(id)) this.pool.set(type, [...(this.pool.get(type) ?? []), id]);
+    learnt(this.pool, body);
   }
 
   forget(path: string): void {

@@ -603,11 +603,11 @@ class Requests {
   farewell(world: RandomWorld): Sent[] {
     const headers = { authorization: `Bearer ${this.#caller.token}` };
     const removing = (type: string, id: string): Sent => ({
-      route: { method: 'DELETE', path: `/api/v2/${type}/{id}`, parameters: [] },
+      route: { method: 'DELETE', path: `/api/v2/${type}/{id}`, parameters: [], required: [] },
       path: `/api/v2/${type}/${id}`,
       headers,
     });
-    const asking = { method: 'GET', path: '/api/v2/organizations', parameters: [] };
+    const asking = { method: 'GET', path: '/api/v2/organizations', parameters: [], required: [] };
     return [
       ...this.#membershipsOf(world).map(({ id }) => removing('organization-memberships', id)),
       removing('authentication-tokens', this.#caller.tokenId),

@@ -11,9 +11,10 @@ export type Route = {
   readonly open?: boolean;
   /** Of the body, where there is one. */
   readonly schema?: Json;
-  /** Names of those in the query, and what the document lets each of them be. */
+  /** Names of those in the query, what the document lets each of them be, and which of them must be there. */
   readonly parameters: readonly string[];
   readonly choices?: Readonly<Record<string, readonly string[]>>;
+  readonly required: readonly string[];
 };
 
 export const routesOf = async ({ client }: TestServer): Promise<Route[]> => {
@@ -28,6 +29,7 @@ export const routesOf = async ({ client }: TestServer): Promise<Route[]> => {
         schema: requestBody?.content[mediaType].schema,
         parameters: inQuery.map(({ name }: Json) => name),
         choices: Object.fromEntries(inQuery.map((parameter: Json) => [parameter.name, choicesOf(parameter)])),
+        required: inQuery.filter(({ required }: Json) => required).map(({ name }: Json) => name),
       };
     }),
   );
@@ -39,9 +41,15 @@ const choicesOf = ({ name, schema, description }: Json): readonly string[] => {
   return [...names, names.join(',')];
 };
 
-/** A path with its parameters filled in, by the type that the segment before each one names. */
+/** A path with its parameters filled in, by the type that the segment before each one names; some are known by name. */
 export const filled = (path: string, idOf: (type: string) => string): string =>
-  path.replace(/([\w-]+)\/\{\w+\}/g, (_, type) => `${type}/${idOf(type)}`);
+  path.replace(/([\w-]+)\/\{(\w+)\}/g, (_, type, parameter) => {
+    const kind = parameter === 'name' ? byName(type) : type;
+    return `${type}/${idOf(kind)}`;
+  });
+
+/** Under this kind a pool keeps the names of a type's resources. */
+const byName = (type: string): string => `${type} by name`;
 
 /** An organization with callers of every right, and a second one of the same owner. */
 export type World = {
@@ -56,6 +64,7 @@ export type World = {
   readonly project: string;
   readonly team: string;
   readonly grant: string;
+  readonly workspace: string;
   readonly foreignTeam: string;
   readonly foreignProject: string;
   /** Users whom the callers are: who is kept out of harm's way keeps the other requests meaningful. */
@@ -77,6 +86,8 @@ export const newWorld = async (seed: number): Promise<World> => {
   const team = await directory.team(owner, 'acme', { name: 'developers', visibility: 'organization' }, ['sid']);
   await directory.team(owner, 'acme', { name: 'idle', visibility: 'organization' });
   await directory.grant(owner, project, leads, { access: 'admin' });
+  const workspace = await directory.workspace(owner, 'acme', 'network', project);
+  await directory.workspaceGrant(owner, workspace, team, { access: 'plan' });
   const { attributes } = await owner.make('/organizations/acme/authentication-token');
   const me = await directory.admin.get('/account/details');
   return {
@@ -90,6 +101,7 @@ export const newWorld = async (seed: number): Promise<World> => {
     organizationToken: directory.actor(attributes.token),
     project,
     team,
+    workspace,
     grant: await directory.grant(owner, project, team, { access: 'write' }),
     foreignTeam: await directory.team(owner, 'rival', { name: 'foreign', visibility: 'organization' }),
     foreignProject: await directory.project(owner, 'rival', 'foreign'),
@@ -100,20 +112,32 @@ export const newWorld = async (seed: number): Promise<World> => {
 /** Ids by the type that a path names before its parameter. */
 export type Pool = Map<string, string[]>;
 
+/** Adds what a document holds. */
+export const learnt = (pool: Pool, body: Json): void => {
+  const add = (kind: string, id: string) => {
+    const known = pool.get(kind) ?? [];
+    if (!known.includes(id)) pool.set(kind, [...known, id]);
+  };
+  for (const { type, id, attributes } of [body?.data ?? []].flat()) {
+    add(type, id);
+    if (type === 'workspaces') add(byName(type), attributes.name);
+  }
+};
+
+/** What a list must be asked for to answer at all. */
+export const requiredQuery = ({ project, workspace }: World, { required }: Pick<Route, 'required'>): string =>
+  required.map(name => `${name}=${name.includes('[workspace]') ? workspace : project}`).join('&');
+
 /** Everything that the lists show to the owner and to the site admin; a new family of routes is found by itself. */
 export const poolOf = async (world: World, routes: readonly Route[]): Promise<Pool> => {
   const pool: Pool = new Map([['organizations', ['acme']]]);
   const lists = routes.filter(({ method, open }) => method === 'GET' && !open);
   // The nested lists need the ids of those above them.
-  for (const { path } of lists.toSorted((a, b) => a.path.split('{').length - b.path.split('{').length))
+  for (const route of lists.toSorted((a, b) => a.path.split('{').length - b.path.split('{').length))
     for (const caller of [world.owner, world.admin]) {
-      const query = path.endsWith('/team-projects') ? `?filter[project][id]=${world.project}` : '';
-      const address = filled(path, type => pool.get(type)?.[0] ?? 'none') + query;
+      const address = `${filled(route.path, type => pool.get(type)?.[0] ?? 'none')}?${requiredQuery(world, route)}`;
       const { body } = await world.server.client.call(caller.token, 'GET', address);
-      for (const { type, id } of [body?.data ?? []].flat()) {
-        const known = pool.get(type) ?? [];
-        if (!known.includes(id)) pool.set(type, [...known, id]);
-      }
+      learnt(pool, body);
     }
   return pool;
 };
