@@ -217,6 +217,7 @@ const narrowed = async (caller: Named, world: RandomWorld, lists: readonly Rows[
   await teamsByName(caller, world, lists.at(-4), lists.at(-2), where);
   if (caller.name === 'outsider') return;
   await included(caller, world, lists, dice, where);
+  await ofProjects(caller, world, lists, dice, where);
   for (const [id, row] of await listed(caller, '/organization-memberships', 100))
     assert.deepEqual(row, lists.at(-2)?.get(id), `${where}: the caller's own membership`);
 };
@@ -288,4 +289,36 @@ const included = async (caller: Named, world: RandomWorld, lists: readonly Rows[
   // A body with nothing in it makes nothing: 422 says that the caller may, 404 that it may not.
   const attempt = await caller.actor.post(`/organizations/${name}/workspaces`, {});
   assert.equal(attempt.status, may ? 422 : 404, `${where}: a workspace without a project`);
+};
+
+/** A filter finds what the projects themselves say, a sort moves them and no more, and a count is of what the lists show. */
+const ofProjects = async (caller: Named, world: RandomWorld, lists: readonly Rows[], dice: Dice, where: string) => {
+  const projects = [...(lists.at(-3) ?? []).values()];
+  for (const [index, { id }] of world.projects.entries()) {
+    const counts = projects.find(project => project.id === id)?.attributes;
+    if (!counts) continue;
+    assert.equal(counts['team-count'], lists[index]?.size, `${where}: team-count of ${id}`);
+    assert.equal(counts['project-count'], projects.length, `${where}: project-count of ${id}`);
+  }
+
+  const { name } = world.organizations[0] as { name: string };
+  const may = (permission: string) => (project: Json) => project.attributes.permissions[permission];
+  const nameOf = (project: Json): string => project.attributes.name;
+  const byName = projects.toSorted((a, b) => (nameOf(a).toLowerCase() < nameOf(b).toLowerCase() ? -1 : 1));
+  const part = dice.pick(['project', 'PROJECT-1', 'default', '-', 't p', 'nothing']);
+  const narrowings: [query: string, expected: Json[]][] = [
+    ['filter%5Bpermissions%5D%5Bcreate-workspace%5D=true', projects.filter(may('can-create-workspace'))],
+    ['filter%5Bpermissions%5D%5Bupdate%5D=true', projects.filter(may('can-update'))],
+    ['filter%5Bpermissions%5D%5Bmove-stack%5D=true', projects.filter(may('can-move-stack'))],
+    [
+      `q=${encodeURIComponent(part)}`,
+      projects.filter(project => nameOf(project).toLowerCase().includes(part.toLowerCase())),
+    ],
+    ['filter%5Bnames%5D=default%20PROJECT,none', projects.filter(project => nameOf(project) === 'Default Project')],
+    ['sort=name', byName],
+    ['sort=-name', byName.toReversed()],
+  ];
+  const [query, expected] = dice.pick(narrowings);
+  const found = await listed(caller, `/organizations/${name}/projects?${query}`, dice.pick([1, 2, 100]));
+  assert.deepEqual([...found.values()], expected, `${where}: projects with ${query}`);
 };

@@ -99,6 +99,9 @@ const rightValues: Readonly<Record<string, (count: number) => string>> = {
   email: count => `${count % 2 === 0 ? 'e' : 'E'}${count % 29}@example.com`,
   username: count => `u${count}`,
   'expired-at': () => '2030-01-01T00:00:00Z',
+  key: count => `key-${count % 7}`,
+  value: count => `value-${count}`,
+  'auto-destroy-activity-duration': () => '14d',
   current_password: () => 'a good password',
   password: () => 'a good password',
   password_confirmation: () => 'a good password',
@@ -179,6 +182,9 @@ class Fuzz {
       'q',
       'q[name]',
       'filter[names]',
+      'filter[permissions][update]',
+      'filter[tagged][0][key]',
+      'filter[tagged][0][value]',
       'filter[status]',
       'filter[email]',
       'filter[expiry_status]',
@@ -201,6 +207,8 @@ class Fuzz {
       'x'.repeat(500),
       'user,teams',
       'default_project',
+      'effective_tag_bindings',
+      'true',
       'active',
       '%25_%5C',
       'e1@example.com,E2@example.com',
@@ -489,6 +497,15 @@ const invariants: Readonly<Record<string, Sql>> = {
     select id
     from organizations
     where not json_valid(settings) or json_type(settings) <> 'object'`,
+  'the settings of a project are one JSON object': sql`
+    select id
+    from projects
+    where not json_valid(settings) or json_type(settings) <> 'object'`,
+  'a project or a workspace has ten tags at most': sql`
+    select coalesce(project_id, workspace_id)
+    from tag_bindings
+    group by project_id, workspace_id
+    having count(*) > 10`,
   'what is new is told of in the audit trail': sql`
     select id
     from projects

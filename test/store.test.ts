@@ -20,6 +20,14 @@ const serverFor = async (t: TestContext, options?: Parameters<typeof startServer
   return server;
 };
 
+/** Whatever narrows the list of projects, or adds to it. */
+const projectQueries = [
+  'q=a&sort=-name&include=effective_tag_bindings',
+  'filter[names]=a,b,c',
+  'filter[tagged][0][key]=a&filter[tagged][1][key]=b&filter[tagged][1][value]=c&filter[tagged][2][value]=d',
+  'filter[permissions][update]=true&filter[permissions][create-workspace]=true&filter[permissions][move-stack]=true',
+];
+
 const textOf = ({ chunks }: Sql): string => chunks.join('?').replace(/\s+/g, ' ').trim();
 
 describe('statements', () => {
@@ -35,6 +43,8 @@ describe('statements', () => {
     for (const size of [1, 10, 100])
       for (const path of ['teams', 'projects', 'workspaces', 'organization-memberships', 'team-tokens'])
         assert.equal((await actor.get(`/organizations/wide/${path}?page[size]=${size}`)).status, 200);
+    for (const query of projectQueries)
+      assert.equal((await actor.get(`/organizations/wide/projects?${query}`)).status, 200);
     const reads = log.filter(({ kind, statements }) => kind === 'read' && statements.length > 1);
     assert.ok(reads.length > 15);
     for (const { statements } of reads)
@@ -122,6 +132,8 @@ describe('statements', () => {
       ];
       for (const path of [...inside, ...each, ...access, ...narrowed])
         assert.equal((await asker.get(path)).status, 200, path);
+      for (const query of projectQueries)
+        assert.equal((await asker.get(`/organizations/asked/projects?${query}`)).status, 200, query);
       for (const path of ['/team-projects', '/team-workspaces']) assert.ok((await asker.post(path, {})).status >= 404);
     }
     await server.writeUses();

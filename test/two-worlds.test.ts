@@ -181,6 +181,7 @@ const populated = async (directory: Directory, seed: number, prefix: string) => 
   const watched = await world.project(first);
   await world.project(first);
   await world.project(second);
+  for (const project of dice.some(world.projects, 0.7)) await world.tag(project);
   await world.grant(governed, board, dice.pick([{ access: 'admin' }, teamsOnly('manage')]));
   await world.grant(watched, watch, teamsOnly('read'));
   await world.grant(watched, vault);
@@ -286,8 +287,19 @@ const alterations = (world: RandomWorld, sight: Sight, dice: Dice): Alteration[]
   const projectNames = world.projects
     .filter(project => sight.belongsTo(project.organization) && !sight.ofProject(project))
     .map(({ id, organization }) =>
-      change(ownerOf(organization), `/projects/${id}`, { attributes: { name: `other ${id}` } }),
+      change(ownerOf(organization), `/projects/${id}`, {
+        attributes: { name: `other ${id}`, 'auto-destroy-activity-duration': '77d' },
+        relationships: { 'tag-bindings': { data: [{ type: 'tag-bindings', attributes: { key: 'hidden' } }] } },
+      }),
     );
+  // Who sees some projects does not learn that there is another.
+  const moreProjects = world.organizations
+    .filter(({ name }) => sight.belongsTo(name) && !sight.ofProject({ id: '', organization: name, isDefault: false }))
+    .map(({ name }) => {
+      const path = `/organizations/${name}/projects`;
+      const data = { type: 'projects', attributes: { name: 'one more' } };
+      return { by: ownerOf(name), method: 'POST', path, data, witness: path };
+    });
   // What somebody else asks for is between them and the site admin.
   const wishes = world.organizations.map(({ name }) => ({
     ...change(ownerOf(name), '/account/update', { attributes: { email: `${name}@wish.example` } }),
@@ -316,7 +328,7 @@ const alterations = (world: RandomWorld, sight: Sight, dice: Dice): Alteration[]
   const share = dice.pick([0.3, 0.7, 1]);
   const chosen = [
     ...dice.some([...grants, ...tokens, ...teamMemberships, ...teams, ...memberships, ...projects], share),
-    ...dice.some([...projectNames, ...wishes, ...settings], share),
+    ...dice.some([...projectNames, ...moreProjects, ...wishes, ...settings], share),
     ...dice.some([...people.map(removed => [removed]), ...organizations], share / 2).flat(),
   ];
   return chosen.length > 0 ? chosen : [...grants, ...tokens].slice(0, 1);
@@ -427,15 +439,29 @@ class Requests {
   /** What parameters may say: of what there is, seen and hidden, and of what there is not. */
   get #words(): Record<string, readonly string[]> {
     const names = Array.from({ length: 9 }, (_, number) => `${this.#prefix}-team-${number}`);
-    const includes = ['users', 'organization-memberships', 'teams', 'user', 'default-project'];
+    const projects = Array.from({ length: 5 }, (_, number) => `${this.#prefix}-project-${number}`);
+    const includes = [
+      'users',
+      'organization-memberships',
+      'teams',
+      'user',
+      'default-project',
+      'effective_tag_bindings',
+    ];
+    const switched = ['true', 'true', 'true', 'false', 'false', ''];
     const known = [...this.#known, 'first', 'example'];
     const sorts = ['team-name', 'created-by', 'expired-at', 'last-used-at', 'status', 'name'];
     return {
-      q: [...names, 'team', 'TEAM-1', '%', '_', '', ...known],
+      q: [...names, 'team', 'TEAM-1', 'project', '%', '_', '', ...known],
+      'filter[permissions][create-workspace]': switched,
+      'filter[permissions][update]': switched,
+      'filter[permissions][move-stack]': switched,
+      'filter[tagged][i][key]': ['env', 'env', 'team', 'hidden', ''],
+      'filter[tagged][i][value]': ['red', 'blue', '', 'x'],
       'q[name]': known,
       'q[email]': known,
       'filter[email]': [...known, known.join(',')],
-      'filter[names]': [...names, names.join(','), 'owners,none', ''],
+      'filter[names]': [...names, names.join(','), ...projects, projects.join(','), 'owners,none', ''],
       include: [...includes, ...includes, includes.slice(0, 2).join(','), 'user,teams', 'nothing'],
       sort: [...sorts, ...sorts.map(sort => `-${sort}`)],
       'filter[status]': ['active', 'invited', 'inactive', 'expired', 'gone', ''],
@@ -510,6 +536,21 @@ class Requests {
     };
   }
 
+  #projectSettings(): Json {
+    const dice = this.#dice;
+    return {
+      'auto-destroy-activity-duration': dice.pick([null, '14d', '3m']),
+      'default-execution-mode': dice.pick(['remote', 'local', 'agent']),
+      'setting-overwrites': { 'default-execution-mode': dice.chance(0.5) },
+    };
+  }
+
+  #tagBindings(): Json[] {
+    const dice = this.#dice;
+    const keys = dice.some(['env', 'team', 'cost', 'hidden', 'a b'], 0.4);
+    return keys.map(key => ({ type: 'tag-bindings', attributes: { key, value: dice.pick(['', 'red', 'green']) } }));
+  }
+
   #payload({ method, path }: Route, sentTo: string): string | undefined {
     const dice = this.#dice;
     if (method === 'GET') return undefined;
@@ -555,9 +596,26 @@ class Requests {
       case 'PATCH /teams/{id}':
         return { type: 'teams', attributes: { ...maybe({ name }), ...team() } };
       case 'POST /organizations/{organization}/projects':
-        return { type: 'projects', attributes: { name, ...maybe({ description }) } };
+        return {
+          type: 'projects',
+          attributes: { name, ...maybe({ description }), ...(dice.chance(0.3) && this.#projectSettings()) },
+          ...maybe({ relationships: { 'tag-bindings': { data: this.#tagBindings() } } }),
+        };
       case 'PATCH /projects/{id}':
-        return { type: 'projects', attributes: maybe({ name, description }) };
+        return {
+          type: 'projects',
+          attributes: { ...maybe({ name, description }), ...(dice.chance(0.3) && this.#projectSettings()) },
+          ...maybe({ relationships: { 'tag-bindings': { data: this.#tagBindings() } } }),
+        };
+      case 'PATCH /projects/{id}/tag-bindings':
+      case 'POST /projects/{id}/relationships/tag-bindings':
+      case 'PATCH /projects/{id}/relationships/tag-bindings':
+      case 'PATCH /workspaces/{id}/tag-bindings':
+      case 'POST /workspaces/{id}/relationships/tag-bindings':
+      case 'PATCH /workspaces/{id}/relationships/tag-bindings':
+        return this.#tagBindings();
+      case 'POST /projects/{id}/relationships/workspaces':
+        return [{ type: 'workspaces', id: this.#id('workspaces') }];
       case 'POST /organizations/{organization}/organization-memberships':
         return { type: 'organization-memberships', attributes: { email } };
       case 'POST /teams/{id}/relationships/users':

@@ -1,5 +1,6 @@
 /** Random worlds, made over HTTP, and the facts that went into them: what tests reason from. */
 
+import assert from 'node:assert/strict';
 import type { Json } from './client.ts';
 import type { Dice } from './dice.ts';
 import { Actor, type Directory, grantBody } from './world.ts';
@@ -187,6 +188,14 @@ export class RandomWorld {
     const project = { id, organization, isDefault: false };
     this.projects.push(project);
     return project;
+  }
+
+  async tag(project: Project): Promise<void> {
+    const tags = this.dice
+      .some(['env', 'team', 'cost'], 0.6)
+      .map(key => ({ type: 'tag-bindings', attributes: { key, value: this.dice.pick(['', 'red', 'blue']) } }));
+    const { status } = await this.ownerOf(project.organization).patch(`/projects/${project.id}/tag-bindings`, tags);
+    assert.equal(status, 200);
   }
 
   async grant(project: Project, team: Team, access: Json = randomAccess(this.dice)): Promise<void> {
