@@ -237,9 +237,11 @@ const create = post({
 
 /** A change of settings, a move, or both: each needs its own right. */
 const mayChange = (request: Request, moves: boolean) => (standing: Standing) => {
-  const { data } = (request.rawBody ?? {}) as { data?: { attributes?: object; relationships?: object } | null };
-  const { attributes = {}, relationships = {} } = data ?? {};
-  const changes = Object.keys(attributes).length > 0 || Object.keys(relationships).some(name => name !== 'project');
+  const { data } = (request.rawBody ?? {}) as { data?: { attributes?: unknown; relationships?: unknown } | null };
+  const { attributes, relationships } = data ?? {};
+  // The body is not checked yet: it may be of any kind.
+  const named = [...Object.keys(attributes ?? {}), ...Object.keys(relationships ?? {})];
+  const changes = named.some(name => name !== 'project');
   return (mayAdministerWorkspace(standing) || (moves && !changes)) && (mayMoveWorkspace(standing) || !moves);
 };
 
