@@ -34,19 +34,13 @@ import { get, post, type Request, remove, type Since } from './operation.ts';
 
 // Shape
 
+export const settableOfToken = {
+  description: optional(orNull(upTo(256))),
+  'expired-at': optional(orNull(instant('expired-at'))),
+};
+
 /** Clients send this without a type, with an empty one or with several spellings of it, and some send nothing at all. */
-const Creation = open({
-  data: optional(
-    open({
-      attributes: optional(
-        open({
-          description: optional(orNull(upTo(256))),
-          'expired-at': optional(orNull(instant('expired-at'))),
-        }),
-      ),
-    }),
-  ),
-});
+const Creation = open({ data: optional(open({ attributes: optional(open(settableOfToken)) })) });
 
 const owners = ['users', 'teams', 'organizations'] as const;
 type OwnerType = (typeof owners)[number];
@@ -65,7 +59,7 @@ const TokenResource = resource(
 
 type TeamOfToken = TeamInQuestion & { readonly organization: string; readonly memberTokens: boolean };
 
-type Token = {
+export type Token = {
   readonly id: string;
   readonly owner: { readonly type: OwnerType; readonly id: string };
   /** Of a team's token, the team. */

@@ -157,7 +157,7 @@ export const addMembership = (tx: Tx, id: string, organization: string, user: st
     values (${id}, ${organization}, ${user}, null, ${now})
     on conflict (user_id, organization_id) do nothing`);
 
-const addInvitation = (tx: Tx, id: string, organization: string, email: string, now: string): Promise<number> =>
+export const addInvitation = (tx: Tx, id: string, organization: string, email: string, now: string): Promise<number> =>
   tx.run(sql`
     insert into organization_memberships (id, organization_id, user_id, invited_email, created_at)
     values (${id}, ${organization}, null, ${email}, ${now})

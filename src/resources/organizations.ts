@@ -55,17 +55,17 @@ import { addTeam, addTeamMember, newOwnersTeam } from './team.ts';
 
 // Shape
 
-const name = ruled(
+export const organizationName = ruled(
   '^[A-Za-z0-9_-]{1,64}$',
   'Name may only contain letters, digits, hyphens and underscores, with 1 to 64 characters',
 );
 
-const wished = { 'user-tokens-enabled': optional(flag), ...settable };
+export const settableOfOrganization = { 'user-tokens-enabled': optional(flag), ...settable };
 
 const Creation = open({
   data: open({
     type: literal('organizations'),
-    attributes: open({ name, email: emailAddress, ...wished }),
+    attributes: open({ name: organizationName, email: emailAddress, ...settableOfOrganization }),
     relationships: agentPoolWished,
   }),
 });
@@ -74,7 +74,7 @@ const Update = open({
   data: open({
     type: optional(literal('organizations')),
     id: optional(text),
-    attributes: optional(open({ name: optional(name), email: optional(emailAddress), ...wished })),
+    attributes: optional(open({ name: optional(organizationName), email: optional(emailAddress), ...settableOfOrganization })),
     relationships: agentPoolWished,
   }),
 });
@@ -180,7 +180,10 @@ const load = async (tx: Tx, id: string): Promise<Organization | undefined> => {
   return row && fromRow(row);
 };
 
-const add = async (tx: Tx, { id, name, email, createdAt, userTokens, settings }: Organization): Promise<void> => {
+export const addOrganization = async (
+  tx: Tx,
+  { id, name, email, createdAt, userTokens, settings }: Organization,
+): Promise<void> => {
   const added = await tx.run(sql`
     insert into organizations (id, name, email, created_at, user_tokens_enabled, settings)
     values (${id}, ${name}, ${email}, ${createdAt}, ${userTokens ? 1 : 0}, ${JSON.stringify(settings)})
@@ -354,7 +357,7 @@ export const organizations = [
       const blank = { id: request.newId('org'), name, email, createdAt: now, userTokens: true, settings: {} };
       const organization = changed(blank, attributes);
       expectAgentPool(organization.settings, relationships);
-      await add(tx, organization);
+      await addOrganization(tx, organization);
       if (!organization.userTokens) await expectAWayBack(tx, organization.id, now);
       const [membership, team] = [request.newId('ou'), request.newId('team')];
       await addMembership(tx, membership, organization.id, user, now);

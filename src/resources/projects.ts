@@ -56,21 +56,21 @@ import { EffectiveTagBindingResource, saveTags, tagFilters, taggedProjects, wish
 
 // Shape
 
-const name = ruled(
+export const projectName = ruled(
   '^[A-Za-z0-9_-][A-Za-z0-9 _-]{1,38}[A-Za-z0-9_-]$',
   'Name may only contain letters, digits, spaces, hyphens and underscores, with 3 to 40 characters and no space at either end',
 );
-const description = optional(orNull(upTo(256)));
+export const settableOfProject = { description: optional(orNull(upTo(256))), ...settable };
 const relationships = optional(open(wishedTags));
 
 const Creation = open({
-  data: open({ type: literal('projects'), attributes: open({ name, description, ...settable }), relationships }),
+  data: open({ type: literal('projects'), attributes: open({ name: projectName, ...settableOfProject }), relationships }),
 });
 const Update = open({
   data: open({
     type: optional(literal('projects')),
     id: optional(text),
-    attributes: optional(open({ name: optional(name), description, ...settable })),
+    attributes: optional(open({ name: optional(projectName), ...settableOfProject })),
     relationships,
   }),
 });

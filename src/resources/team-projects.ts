@@ -56,10 +56,14 @@ const wished = (group: Group) => optional(open(permissionSchemas(group, schema =
 const shape = (group: Group) =>
   exactly(permissionSchemas(group, (schema, later) => (later ? optional(schema) : schema)));
 
-const wishedAccess = { 'project-access': wished('project-access'), 'workspace-access': wished('workspace-access') };
+export const wishedOnProject = {
+  access,
+  'project-access': wished('project-access'),
+  'workspace-access': wished('workspace-access'),
+};
 
-const Creation = linkingCreation('team-projects', { access, ...wishedAccess }, { project: 'projects', team: 'teams' });
-const Update = update('team-projects', { access: optional(access), ...wishedAccess });
+const Creation = linkingCreation('team-projects', wishedOnProject, { project: 'projects', team: 'teams' });
+const Update = update('team-projects', { ...wishedOnProject, access: optional(access) });
 
 const TeamProjectResource = resource(
   'team-projects',
@@ -69,7 +73,7 @@ const TeamProjectResource = resource(
 
 type Attributes = { access?: Access } & { [G in Group]?: Readonly<Record<string, unknown>> };
 
-const wishFrom = (attributes: Attributes = {}) =>
+export const wishOnProject = (attributes: Attributes = {}) =>
   wishOf(onProjects, attributes.access, ({ group, key }) => attributes[group]?.[key]);
 
 type TeamProject = {
@@ -79,18 +83,20 @@ type TeamProject = {
   readonly grant: Grant;
 };
 
-const shown = ({ id, project, team, grant }: TeamProject): Resource => {
+export const shownOnProject = (grant: Grant) => {
   const set = granted(grant);
-  const attributes: Record<Group, Record<string, unknown>> = { 'project-access': {}, 'workspace-access': {} };
-  for (const permission of shownOn(grant)) attributes[permission.group][permission.key] = valueIn(set, permission);
-  return {
-    id,
-    type: 'team-projects',
-    attributes: { access: grant.access, ...attributes },
-    relationships: { team: toOne('teams', team.id), project: toOne('projects', project) },
-    links: { self: pathOf('team-projects', id) },
-  };
+  const groups: Record<Group, Record<string, unknown>> = { 'project-access': {}, 'workspace-access': {} };
+  for (const permission of shownOn(grant)) groups[permission.group][permission.key] = valueIn(set, permission);
+  return { access: grant.access, ...groups };
 };
+
+const shown = ({ id, project, team, grant }: TeamProject): Resource => ({
+  id,
+  type: 'team-projects',
+  attributes: shownOnProject(grant),
+  relationships: { team: toOne('teams', team.id), project: toOne('projects', project) },
+  links: { self: pathOf('team-projects', id) },
+});
 
 const documentOf = (teamProject: TeamProject): Document => one(shown(teamProject));
 
@@ -126,7 +132,12 @@ const load = async (tx: Tx, id: string): Promise<TeamProject | undefined> => {
 };
 
 /** One grant for one team on one project: the unique key decides, also between two that come at once. */
-const add = async (tx: Tx, { id, project, team, grant }: TeamProject, organization: string, now: string) => {
+export const addTeamProject = async (
+  tx: Tx,
+  { id, project, team, grant }: Omit<TeamProject, 'team'> & { readonly team: { readonly id: string } },
+  organization: string,
+  now: string,
+) => {
   const { chosen, beyond } = columnsOf(grant);
   const added = await tx.run(sql`
     insert into team_projects (id, organization_id, project_id, team_id, access, chosen, beyond, created_at)
@@ -242,9 +253,9 @@ const create = post({
       team => team.organization === stand.organization && maySeeTeam(stand, team),
       pointerTo('team'),
     );
-    const grant = decided(onProjects, stand, wishFrom(request.body().data.attributes), undefined, wording);
+    const grant = decided(onProjects, stand, wishOnProject(request.body().data.attributes), undefined, wording);
     const created = { id: request.newId('tprj'), project, team, grant };
-    await add(tx, created, stand.organization, now);
+    await addTeamProject(tx, created, stand.organization, now);
     const answer = documentOf(created);
     return { answer, change: { ...on(stand), before: null, after: answer.data } };
   },
@@ -264,7 +275,7 @@ const modify = patch({
     found(stand, mayManageTeamAccess);
     const before = documentOf(present);
     request.expectUnchanged(before);
-    const grant = decided(onProjects, stand, wishFrom(request.body().data.attributes), present.grant, wording);
+    const grant = decided(onProjects, stand, wishOnProject(request.body().data.attributes), present.grant, wording);
     const after = documentOf({ ...present, grant });
     await save(request.tx, present.id, grant);
     return { answer: after, change: { ...on(stand), before: before.data, after: after.data } };

@@ -41,16 +41,16 @@ import { decided, valueSchema, type Wording, wishOf } from './team-access.ts';
 // Shape
 
 /** The permissions are those of `workspace-access`, one of them by a longer name. */
-const attributeOf = ({ key }: Permission): string => (key === 'locking' ? 'workspace-locking' : key);
+export const attributeOf = ({ key }: Permission): string => (key === 'locking' ? 'workspace-locking' : key);
 
 const permissionSchemas = (wrap: (schema: TSchema, permission: Permission) => TSchema) =>
   Object.fromEntries(onWorkspaces.choosable.map(each => [attributeOf(each), wrap(valueSchema(each), each)]));
 
 const access = oneOf(...workspaceAccesses);
-const wished = permissionSchemas(schema => optional(schema));
+export const wishedOnWorkspace = { access, ...permissionSchemas(schema => optional(schema)) };
 
-const Creation = linkingCreation('team-workspaces', { access, ...wished }, { workspace: 'workspaces', team: 'teams' });
-const Update = update('team-workspaces', { access: optional(access), ...wished });
+const Creation = linkingCreation('team-workspaces', wishedOnWorkspace, { workspace: 'workspaces', team: 'teams' });
+const Update = update('team-workspaces', { ...wishedOnWorkspace, access: optional(access) });
 
 const TeamWorkspaceResource = resource(
   'team-workspaces',
@@ -60,7 +60,7 @@ const TeamWorkspaceResource = resource(
 
 type Attributes = { access?: Access<WorkspaceLevel> } & Readonly<Record<string, unknown>>;
 
-const wishFrom = (attributes: Attributes = {}) =>
+export const wishOnWorkspace = (attributes: Attributes = {}) =>
   wishOf(onWorkspaces, attributes.access, permission => attributes[attributeOf(permission)]);
 
 const humanised = (attribute: string): string =>
@@ -81,17 +81,19 @@ type TeamWorkspace = {
   readonly grant: WorkspaceGrant;
 };
 
-const shown = ({ id, workspace, team, grant }: TeamWorkspace): Resource => {
+export const shownOnWorkspace = (grant: WorkspaceGrant) => {
   const set = onWorkspaces.granted(grant);
   const values = onWorkspaces.shownOn(grant).map(each => [attributeOf(each), valueIn(set, each)]);
-  return {
-    id,
-    type: 'team-workspaces',
-    attributes: { access: grant.access, ...Object.fromEntries(values) },
-    relationships: { team: toOne('teams', team.id), workspace: toOne('workspaces', workspace) },
-    links: { self: pathOf('team-workspaces', id) },
-  };
+  return { access: grant.access, ...Object.fromEntries(values) };
 };
+
+const shown = ({ id, workspace, team, grant }: TeamWorkspace): Resource => ({
+  id,
+  type: 'team-workspaces',
+  attributes: shownOnWorkspace(grant),
+  relationships: { team: toOne('teams', team.id), workspace: toOne('workspaces', workspace) },
+  links: { self: pathOf('team-workspaces', id) },
+});
 
 const documentOf = (teamWorkspace: TeamWorkspace): Document => one(shown(teamWorkspace));
 
@@ -127,7 +129,12 @@ const load = async (tx: Tx, id: string): Promise<TeamWorkspace | undefined> => {
 };
 
 /** One grant for one team on one workspace: the unique key decides, also between two that come at once. */
-const add = async (tx: Tx, { id, workspace, team, grant }: TeamWorkspace, organization: string, now: string) => {
+export const addTeamWorkspace = async (
+  tx: Tx,
+  { id, workspace, team, grant }: Omit<TeamWorkspace, 'team'> & { readonly team: { readonly id: string } },
+  organization: string,
+  now: string,
+) => {
   const { chosen, beyond } = columnsOf(grant);
   const added = await tx.run(sql`
     insert into team_workspaces (id, organization_id, workspace_id, team_id, access, chosen, beyond, created_at)
@@ -231,9 +238,9 @@ const create = post({
       team => team.organization === stand.organization && maySeeTeam(stand, team),
       pointerTo('team'),
     );
-    const grant = decided(onWorkspaces, stand, wishFrom(request.body().data.attributes), undefined, wording);
+    const grant = decided(onWorkspaces, stand, wishOnWorkspace(request.body().data.attributes), undefined, wording);
     const created = { id: request.newId('tws'), workspace, team, grant };
-    await add(tx, created, stand.organization, now);
+    await addTeamWorkspace(tx, created, stand.organization, now);
     const answer = documentOf(created);
     return { answer, change: { ...on(stand), before: null, after: answer.data } };
   },
@@ -253,7 +260,7 @@ const modify = patch({
     found(stand, mayAdministerWorkspace);
     const before = documentOf(present);
     request.expectUnchanged(before);
-    const grant = decided(onWorkspaces, stand, wishFrom(request.body().data.attributes), present.grant, wording);
+    const grant = decided(onWorkspaces, stand, wishOnWorkspace(request.body().data.attributes), present.grant, wording);
     const after = documentOf({ ...present, grant });
     await save(request.tx, present.id, grant);
     return { answer: after, change: { ...on(stand), before: before.data, after: after.data } };

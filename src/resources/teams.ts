@@ -50,12 +50,12 @@ import { UserResource, usersShown } from './users.ts';
 
 // Shape of requests
 
-const name = ruled(
+export const teamName = ruled(
   '^(?=.{1,90}$)[^\\s\\p{C}\\p{DI}]([^\\p{C}\\p{DI}]*[^\\s\\p{C}\\p{DI}])?$',
   'Name may have 1 to 90 characters, without control or invisible characters and with no space at either end',
 );
 
-const settable = {
+export const settableOfTeam = {
   visibility: optional(visibility),
   'sso-team-id': optional(orNull(upTo(256))),
   'allow-member-token-management': optional(flag),
@@ -64,8 +64,8 @@ const settable = {
   ),
 };
 
-const Creation = creation('teams', { name, ...settable });
-const Update = update('teams', { name: optional(name), ...settable });
+const Creation = creation('teams', { name: teamName, ...settableOfTeam });
+const Update = update('teams', { name: optional(teamName), ...settableOfTeam });
 
 type Attributes = {
   name?: string;
@@ -75,15 +75,28 @@ type Attributes = {
   'organization-access'?: Readonly<Record<string, boolean | undefined>>;
 };
 
-/** The team with what a request says of it; what it does not say stays. */
-const decided = (team: Team, attributes: Attributes, stand: Standing): Team => {
+/** The team with what is said of it; what is not said stays. */
+export const changedTeam = (team: Team, attributes: Attributes): Team => {
   const sent = attributes['organization-access'] ?? {};
-  const organizationAccess = organizationPermissions.reduce((access, permission) => {
-    if (sent[permission] === undefined) return access;
-    return sent[permission] ? access | bitOf(permission) : access & ~bitOf(permission);
-  }, team.organizationAccess);
-  const visibility = attributes.visibility ?? team.visibility;
-  const name = attributes.name ?? team.name;
+  const ssoTeamId = attributes['sso-team-id'];
+  return {
+    ...team,
+    name: attributes.name ?? team.name,
+    visibility: attributes.visibility ?? team.visibility,
+    // An empty one clears it.
+    ssoTeamId: ssoTeamId === undefined ? team.ssoTeamId : ssoTeamId || null,
+    memberTokens: attributes['allow-member-token-management'] ?? team.memberTokens,
+    organizationAccess: organizationPermissions.reduce((access, permission) => {
+      if (sent[permission] === undefined) return access;
+      return sent[permission] ? access | bitOf(permission) : access & ~bitOf(permission);
+    }, team.organizationAccess),
+  };
+};
+
+/** The same as far as the caller may change it so. */
+const decided = (team: Team, attributes: Attributes, stand: Standing): Team => {
+  const next = changedTeam(team, attributes);
+  const { name, visibility, organizationAccess } = next;
   const beyondReach = refusedOrganizationAccess(stand, team, organizationAccess, team.organizationAccess);
   const flaws = beyondReach.map(permission => ({
     pointer: `/data/attributes/organization-access/${permission}`,
@@ -95,16 +108,7 @@ const decided = (team: Team, attributes: Attributes, stand: Standing): Team => {
   if (!maySeeTeam(stand, { id: team.id, visibility }))
     flawed('visibility', 'A secret team would be hidden from you: visibility must be organization');
   if (flaws.length > 0) throw invalid(...flaws);
-  const ssoTeamId = attributes['sso-team-id'];
-  return {
-    ...team,
-    name,
-    visibility,
-    // An empty one clears it.
-    ssoTeamId: ssoTeamId === undefined ? team.ssoTeamId : ssoTeamId || null,
-    memberTokens: attributes['allow-member-token-management'] ?? team.memberTokens,
-    organizationAccess,
-  };
+  return next;
 };
 
 // Operations

@@ -56,7 +56,7 @@ import { changedSettings, settable } from './workspace-settings.ts';
 
 // Shape
 
-const name = ruled(
+export const workspaceName = ruled(
   '^[A-Za-z0-9_-]{1,90}$',
   'Name may only contain letters, digits, hyphens and underscores, with 1 to 90 characters',
 );
@@ -76,13 +76,13 @@ const tagsWished = (related: Static<typeof relationships> = {}): WishedTags | un
 };
 
 const Creation = open({
-  data: open({ type: literal('workspaces'), attributes: open({ name, ...settable }), relationships }),
+  data: open({ type: literal('workspaces'), attributes: open({ name: workspaceName, ...settable }), relationships }),
 });
 const Update = open({
   data: open({
     type: optional(literal('workspaces')),
     id: optional(text),
-    attributes: optional(open({ name: optional(name), ...settable })),
+    attributes: optional(open({ name: optional(workspaceName), ...settable })),
     relationships,
   }),
 });

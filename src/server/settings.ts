@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { StartFault } from '../store/store.ts';
+import { chosenToken } from '../store/token.ts';
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
@@ -60,8 +61,7 @@ const settings = [
     value: 'TOKEN',
     help: "the site admin's token, set on the first start, 20 characters or more (default: a new one, printed once)",
     secret: true,
-    wrong: value =>
-      /^[!-~]{20,256}$/.test(value) ? undefined : 'must have 20 to 256 visible ASCII characters without spaces',
+    wrong: value => (new RegExp(chosenToken.pattern).test(value) ? undefined : chosenToken.rule),
   },
   {
     flag: 'tls-cert',

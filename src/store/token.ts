@@ -17,6 +17,12 @@ const checksum = (text: string): string => {
   return sum;
 };
 
+/** What a token that somebody chose must be; its length is its protection. */
+export const chosenToken = {
+  pattern: '^[!-~]{20,256}$',
+  rule: 'must have 20 to 256 visible ASCII characters without spaces',
+} as const;
+
 /** A token from all of its characters but the checksum. */
 export const sealed = (body: string): string => body + checksum(body);
 
