@@ -20,6 +20,7 @@ import { users } from './users.ts';
 import { workspaceActions } from './workspace-actions.ts';
 import { workspaceTags } from './workspace-tags.ts';
 import { workspaces } from './workspaces.ts';
+import { world } from './world/export.ts';
 
 export const operations: readonly Operation[] = [
   ...teamProjects,
@@ -41,4 +42,5 @@ export const operations: readonly Operation[] = [
   ...teamTokens,
   ...organizationTokens,
   ...auditTrail,
+  ...world,
 ];

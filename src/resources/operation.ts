@@ -260,8 +260,8 @@ export type Read = Common & {
   readonly audit?: never;
   readonly body?: never;
   readonly check?: never;
-  /** Answers JSON of its own form, where the interface does not speak JSON:API. */
-  readonly plain?: boolean;
+  /** Answers JSON of its own form, where the interface does not speak JSON:API; indented, where people read it. */
+  readonly plain?: boolean | 'indented';
   readonly run: (request: Request) => Promise<object>;
 };
 
@@ -287,16 +287,15 @@ export const get = <const P extends string>(
   operation: Given<Read, P> & { readonly run: (request: Request<P>) => Promise<Document> },
 ): Read => ({ ...operation, authentication: 'token', method: 'GET', run: operation.run as Read['run'] });
 
-/** A list in a form of its own. */
-export const plainList = <const P extends string>(
+/** An answer in a form of its own. */
+export const plainGet = <const P extends string>(
   operation: Given<Read, P> & { readonly run: (request: Request<P>) => Promise<object> },
-): Read => ({
-  ...operation,
-  authentication: 'token',
-  method: 'GET',
+): Read => ({ plain: true, ...operation, authentication: 'token', method: 'GET', run: operation.run as Read['run'] });
+
+/** A list in a form of its own. */
+export const plainList = <const P extends string>(operation: Parameters<typeof plainGet<P>>[0]): Read => ({
+  ...plainGet(operation),
   paged: true,
-  plain: true,
-  run: operation.run as Read['run'],
 });
 
 /** A list: the same, with pages. */

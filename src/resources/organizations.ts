@@ -74,7 +74,9 @@ const Update = open({
   data: open({
     type: optional(literal('organizations')),
     id: optional(text),
-    attributes: optional(open({ name: optional(organizationName), email: optional(emailAddress), ...settableOfOrganization })),
+    attributes: optional(
+      open({ name: optional(organizationName), email: optional(emailAddress), ...settableOfOrganization }),
+    ),
     relationships: agentPoolWished,
   }),
 });

@@ -64,7 +64,11 @@ export const settableOfProject = { description: optional(orNull(upTo(256))), ...
 const relationships = optional(open(wishedTags));
 
 const Creation = open({
-  data: open({ type: literal('projects'), attributes: open({ name: projectName, ...settableOfProject }), relationships }),
+  data: open({
+    type: literal('projects'),
+    attributes: open({ name: projectName, ...settableOfProject }),
+    relationships,
+  }),
 });
 const Update = open({
   data: open({

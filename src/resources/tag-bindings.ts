@@ -36,9 +36,9 @@ export const key = ruled(
 );
 const value = ruled('^[A-Za-z0-9_.=+@:-]{0,256}$', 'value may have up to 256 letters, digits and _ . = + - @ :');
 
-const Wished = listOf(
-  open({ type: literal('tag-bindings'), attributes: open({ key, value: optional(orNull(value)) }) }),
-);
+export const wishedTag = { key, value: optional(orNull(value)) };
+
+const Wished = listOf(open({ type: literal('tag-bindings'), attributes: open(wishedTag) }));
 export type WishedTags = Static<typeof Wished>;
 
 const Wish = open({ data: Wished });
@@ -116,6 +116,9 @@ export const saveAll = async (tx: Tx, owner: Owner, present: readonly TagBinding
       on conflict (${columnOf(owner)}, key) do update set value = excluded.value, ordinal = excluded.ordinal`);
 };
 
+/** All tags of what has none yet. */
+export const addTags = (tx: Tx, owner: Owner, tags: readonly TagBinding[]) => save(tx, owner, [], tags);
+
 /** The tags of a project as rows, each with where it is inherited from. */
 const rowsOfProject = (project: Sql): Sql => sql`
   select id, key, value, ordinal, '' as inherited_from
@@ -179,7 +182,7 @@ export const taggedWorkspaces = (request: Request): Sql =>
 
 // Changes
 
-const mostTags = 10;
+export const mostTags = 10;
 
 type Changing = Pick<Request, 'tx' | 'now' | 'newId'>;
 

@@ -241,6 +241,9 @@ const acceptInvitations = async (tx: Tx, { id, email }: NewUser): Promise<string
   return invited.map(([membership]) => membership);
 };
 
+/** The site admin of a server that was given no other. */
+export const firstAdmin = { username: 'admin', email: 'admin@localhost' } as const;
+
 /** Gives back the invitations that the user accepted by coming to be. */
 export const addUser = async (tx: Tx, user: NewUser, now: string): Promise<string[]> => {
   const { id, username, email, admin } = user;

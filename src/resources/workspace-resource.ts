@@ -337,14 +337,19 @@ export type NewWorkspace = {
   readonly name: string;
   readonly settings: Settings;
   readonly createdAt: string;
+  readonly updatedAt?: string;
+  readonly lock?: Omit<Lock, 'visibility'> | null;
 };
 
 export const addWorkspace = async (tx: Tx, workspace: NewWorkspace): Promise<void> => {
-  const { id, organizationId, project, name, settings, createdAt } = workspace;
+  const { id, organizationId, project, name, settings, createdAt, updatedAt = createdAt, lock = null } = workspace;
   const added = await tx.run(sql`
-    insert into workspaces (id, organization_id, project_id, name, settings, created_at, updated_at)
+    insert into workspaces (
+      id, organization_id, project_id, name, settings, locked_by_type, locked_by_id, lock_reason, created_at, updated_at
+    )
     values (
-      ${id}, ${organizationId}, ${project}, ${name}, ${JSON.stringify(settings)}, ${createdAt}, ${createdAt}
+      ${id}, ${organizationId}, ${project}, ${name}, ${JSON.stringify(settings)}, ${lock?.type ?? null},
+      ${lock?.id ?? null}, ${lock?.reason ?? null}, ${createdAt}, ${updatedAt}
     )
     on conflict (organization_id, lower(name)) do nothing`);
   if (added === 0) throw nameTaken();

@@ -29,10 +29,13 @@ export const sendDocument = (
   reply: FastifyReply,
   status: number,
   document: object,
-  tagged = withoutIncluded(document),
-  type = mediaType,
+  {
+    tagged = withoutIncluded(document),
+    type = mediaType,
+    indented = false,
+  }: { readonly tagged?: object | undefined; readonly type?: string; readonly indented?: boolean } = {},
 ): FastifyReply => {
-  const text = JSON.stringify(document);
+  const text = indented ? `${JSON.stringify(document, null, 2)}\n` : JSON.stringify(document);
   const tag = etag(tagged === document ? text : JSON.stringify(tagged));
   return sendText(reply.header('etag', tag), status, type, text);
 };

@@ -14,6 +14,7 @@ import { newUuid } from '../store/id.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { TokenUses } from '../store/token-uses.ts';
 import { decoded, expectMediaType, isCleanText, parsed } from '../wire/body.ts';
+import { mediaType } from '../wire/document.ts';
 import { largestBody, largestHead } from '../wire/limits.ts';
 import type { Query } from '../wire/paging.ts';
 import { everyAnswer, fail, plainMediaType, sendDocument, sendText } from './answers.ts';
@@ -123,7 +124,10 @@ export const buildApp = ({
       const caller = await callerOf(tx, request);
       return operation.run(new Request(tx, incoming(request, caller), operation, services));
     });
-    return sendDocument(reply, operation.success, document, undefined, operation.plain ? plainMediaType : undefined);
+    return sendDocument(reply, operation.success, document, {
+      type: operation.plain ? plainMediaType : mediaType,
+      indented: operation.plain === 'indented',
+    });
   };
 
   const serveWrite = (operation: Write) => async (request: FastifyRequest, reply: FastifyReply) => {
@@ -146,7 +150,7 @@ export const buildApp = ({
       });
       return changed;
     });
-    return answer ? sendDocument(reply, operation.success, answer, tagged) : reply.code(operation.success).send();
+    return answer ? sendDocument(reply, operation.success, answer, { tagged }) : reply.code(operation.success).send();
   };
 
   const serveOpen = (operation: OpenOperation) => async (_: FastifyRequest, reply: FastifyReply) => {

@@ -1,7 +1,8 @@
 /** What a database needs before it can serve: the key of the token hashes and, once, a site admin. */
 
 import { addToken } from '../resources/authentication-tokens.ts';
-import { addUser } from '../resources/users.ts';
+import { addUser, firstAdmin } from '../resources/users.ts';
+import type { Making } from '../resources/world/plant.ts';
 import { addAuditEvent } from '../store/audit.ts';
 import { base62, newId, newUuid, type Random, randomText } from '../store/id.ts';
 import { sql } from '../store/sql.ts';
@@ -23,14 +24,12 @@ export const tokenKey = (store: Store, random: Random): Promise<string> =>
 export const isEmpty = async (store: Store): Promise<boolean> =>
   (await store.read(tx => tx.row(sql`select id from users limit 1`))) === undefined;
 
-type Making = { readonly key: string; readonly random: Random; readonly now: () => Date };
-
-/** Adds the site admin and gives back its token; undefined where there are users already. */
+/** Adds the site admin and gives back its token; undefined where there is one already. */
 export const addSiteAdmin = async (store: Store, making: Making, token?: string): Promise<string | undefined> => {
   const { random, now } = making;
   return store.write(async tx => {
-    if (await tx.row(sql`select id from users limit 1`)) return undefined;
-    const user = { id: newId(random, 'user'), username: 'admin', email: 'admin@localhost', admin: true };
+    if (await tx.row(sql`select id from users where is_admin = 1 limit 1`)) return undefined;
+    const user = { id: newId(random, 'user'), ...firstAdmin, admin: true };
     await addUser(tx, user, now().toISOString());
     const after = { username: user.username, 'is-admin': true };
     const subject = { type: 'user', id: user.id, after };
@@ -38,22 +37,23 @@ export const addSiteAdmin = async (store: Store, making: Making, token?: string)
   });
 };
 
-/** Another token for the first site admin, for whoever has lost the last one and holds the data. */
-export const renewAdminToken = (store: Store, making: Making) =>
-  store.write(async tx => {
-    const row = await tx.row<[id: string, username: string]>(sql`
-      select id, username
-      from users
-      where is_admin = 1
-      order by created_at, id
-      limit 1`);
-    if (!row) throw new Error('there is no site admin');
-    const [id, username] = row;
-    const user = { id, username };
-    const tokenId = newId(making.random, 'at');
-    const subject = { type: 'authentication_token', id: tokenId, after: { username } };
-    return { username, token: await addAdminToken(tx, making, user, tokenId, subject, newToken(making.random)) };
-  });
+/** Another token for the first site admin. */
+export const giveAdminToken = async (tx: Tx, making: Making, secret = newToken(making.random)) => {
+  const row = await tx.row<[id: string, username: string]>(sql`
+    select id, username
+    from users
+    where is_admin = 1
+    order by created_at, id
+    limit 1`);
+  if (!row) throw new Error('there is no site admin');
+  const [id, username] = row;
+  const tokenId = newId(making.random, 'at');
+  const subject = { type: 'authentication_token', id: tokenId, after: { username } };
+  return { username, token: await addAdminToken(tx, making, id, tokenId, subject, secret) };
+};
+
+/** The same for whoever has lost the last one and holds the data. */
+export const renewAdminToken = (store: Store, making: Making) => store.write(tx => giveAdminToken(tx, making));
 
 const addAdminToken = async (
   tx: Tx,
@@ -91,7 +91,10 @@ const addAdminToken = async (
   return secret;
 };
 
-export const isKnownToken = async (store: Store, key: string, token: string): Promise<boolean> => {
+export const isKnown = async (tx: Tx, key: string, token: string): Promise<boolean> => {
   const hash = kept(key, token)?.hash ?? '';
-  return (await store.read(tx => tx.row(sql`select id from authentication_tokens where hash = ${hash}`))) !== undefined;
+  return (await tx.row(sql`select id from authentication_tokens where hash = ${hash}`)) !== undefined;
 };
+
+export const isKnownToken = (store: Store, key: string, token: string): Promise<boolean> =>
+  store.read(tx => isKnown(tx, key, token));

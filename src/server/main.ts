@@ -5,6 +5,8 @@ import type { Server as TlsServer } from 'node:https';
 import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
+import type { Making } from '../resources/world/plant.ts';
+import type { World } from '../resources/world/shape.ts';
 import { secureRandom } from '../store/id.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.ts';
@@ -14,6 +16,8 @@ import { TokenUses } from '../store/token-uses.ts';
 import { buildApp } from './app.ts';
 import { fillDemo } from './demo.ts';
 import { addSiteAdmin, isEmpty, isKnownToken, renewAdminToken, tokenKey } from './first-start.ts';
+import { secretsText, sow } from './seed.ts';
+import { readSeed } from './seed-file.ts';
 import { helpText, readFlags, readSettings, type Settings } from './settings.ts';
 import { demoText, firstStartText, reachOf, trustText } from './texts.ts';
 import { type Tls, tlsFrom } from './tls.ts';
@@ -28,6 +32,7 @@ export const main = async (args: readonly string[], environment: NodeJS.ProcessE
     await start(readSettings(flags, environment));
   } catch (error) {
     if (!(error instanceof StartFault)) throw error;
+    process.stderr.write(error.details.map(line => `${line}\n`).join(''));
     process.stderr.write(`bailiwick: ${error.message.replace(/\s+/g, ' ')}\n`);
     process.exit(2);
   }
@@ -38,6 +43,9 @@ const start = async (settings: Settings): Promise<void> => {
   process.umask(0o077);
   if (settings.adminToken !== undefined && !isWellMade(settings.adminToken))
     throw new StartFault('the admin token looks like one of ours, but its checksum is wrong');
+  if (settings.seed !== undefined && settings.demo)
+    throw new StartFault('--demo and --seed each need an empty database: choose one');
+  const world = settings.seed === undefined ? undefined : await readSeed(settings.seed);
   const store = openSqlite(settings.database.replace(/^sqlite:/, ''));
   const now = () => new Date();
   await migrate(store, now).catch(error => {
@@ -49,6 +57,7 @@ const start = async (settings: Settings): Promise<void> => {
       `--demo needs an empty database, and ${settings.database} has users in it: try --database sqlite:./data/demo.db`,
     );
   const key = await tokenKey(store, secureRandom);
+  const making = { key, random: secureRandom, now };
 
   let publicUrl = settings.publicUrl ?? '';
   const services = { publicUrl: () => publicUrl, tokenKey: key, now, random: secureRandom };
@@ -57,6 +66,8 @@ const start = async (settings: Settings): Promise<void> => {
   const uses = new TokenUses();
   const app = buildApp({ store, services, version, logLevel: settings.logLevel, tls: loaded?.context, uses });
   const writeUses = () => uses.flush(store).catch(error => app.log.error({ err: error }, 'uses of tokens not written'));
+  // Before the port is open, so that whoever reaches the server finds the world.
+  if (world) await seed(store, settings, world, making);
   const port = await listen(app, settings);
   publicUrl ||= `${tls ? 'https' : 'http'}://${reachable(settings.host)}:${port}`;
   setInterval(writeUses, 60_000).unref();
@@ -66,7 +77,6 @@ const start = async (settings: Settings): Promise<void> => {
   process.stdout.write(`Bailiwick ${version} serves ${publicUrl} with its data in ${settings.database}\n`);
   const reach = reachOf(publicUrl, tls);
   if (loaded && tls?.ownMade) process.stdout.write(trustText(reach, loaded.news));
-  const making = { key, random: secureRandom, now };
   const token = await addSiteAdmin(store, making, settings.adminToken);
   if (token !== undefined) {
     process.stdout.write(firstStartText(reach, token, settings.adminToken !== undefined));
@@ -76,6 +86,13 @@ const start = async (settings: Settings): Promise<void> => {
     process.stdout.write(`\nA new token of the site admin '${username}'; it is not shown again:\n\n  ${token}\n`);
   } else if (settings.adminToken !== undefined && !(await isKnownToken(store, key, settings.adminToken)))
     process.stdout.write('The admin token was not used: it is set on the first start only.\n');
+};
+
+const seed = async (store: Store, { seed: file = '', adminToken }: Settings, world: World, making: Making) => {
+  const secrets = await sow(store, file, world, making, adminToken);
+  process.stdout.write(
+    secrets ? secretsText(file, secrets) : `The world of ${file} was planted before: nothing was changed.\n`,
+  );
 };
 
 const listen = async (app: FastifyInstance, { host, port }: Settings): Promise<number> => {

@@ -133,7 +133,7 @@ const openObject = (operation: OpenOperation) => ({
       {
         description: titles[Number(status)],
         headers: { ...requestIdHeader, ...fixedHeaders(operation.headers ?? {}) },
-        ...(schema && content(schema, 'application/json')),
+        ...(schema && content(schema, plainMediaType)),
       },
     ]),
   ),

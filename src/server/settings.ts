@@ -78,6 +78,13 @@ const settings = [
     wrong: value => (value === '' ? 'must not be empty' : undefined),
   },
   {
+    flag: 'seed',
+    variable: 'BAILIWICK_SEED',
+    value: 'FILE',
+    help: 'plant the world of a JSON or YAML file in an empty database; docs/seed.md tells its form',
+    wrong: value => (value === '' ? 'must not be empty' : undefined),
+  },
+  {
     flag: 'log-level',
     variable: 'BAILIWICK_LOG_LEVEL',
     value: 'LEVEL',
@@ -111,6 +118,7 @@ export type Settings = {
   readonly publicUrl: string | undefined;
   readonly adminToken: string | undefined;
   readonly tls: Files | 'self-signed' | undefined;
+  readonly seed: string | undefined;
   readonly logLevel: string;
   readonly demo: boolean;
   readonly newAdminToken: boolean;
@@ -144,6 +152,7 @@ export const readSettings = (flags: Flags, environment: NodeJS.ProcessEnv): Sett
     publicUrl: chosen('public-url')?.replace(/\/+$/, ''),
     adminToken: chosen('admin-token'),
     tls: tlsOf(chosen('tls-cert'), chosen('tls-key'), isOn('tls-self-signed')),
+    seed: chosen('seed'),
     logLevel: chosen('log-level') as string,
     demo: isOn('demo'),
     newAdminToken: isOn('new-admin-token'),

@@ -22,5 +22,12 @@ export type Store = {
   close(): Promise<void>;
 };
 
-/** A start that cannot succeed; its message is the one line that the user reads. */
-export class StartFault extends Error {}
+/** A start that cannot succeed; its message is the one line that the user reads, after the details if there are any. */
+export class StartFault extends Error {
+  readonly details: readonly string[];
+
+  constructor(message: string, details: readonly string[] = []) {
+    super(message);
+    this.details = details;
+  }
+}

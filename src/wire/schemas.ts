@@ -90,6 +90,17 @@ export const update = <A extends TProperties>(type: string, attributes: A) =>
 /** The body of a request that adds to or removes from a relationship. */
 export const references = (type: string) => Type.Object({ data: Type.Array(reference(type), { minItems: 1 }) });
 
+/** The same schema, for what is written by hand: there, a name that nobody knows is a slip of the pen. */
+export const closed = <S extends TSchema>(schema: S): S => closedValue(schema) as S;
+
+const closedValue = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(closedValue);
+  if (typeof value !== 'object' || value === null) return value;
+  const whole = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, closedValue(inner)]));
+  const isObject = [whole.type].flat().includes('object') && whole.properties !== undefined;
+  return isObject ? { ...whole, additionalProperties: false } : whole;
+};
+
 // Answers
 
 export const exactly = <P extends TProperties>(properties: P): TObject<P> =>

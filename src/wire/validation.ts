@@ -34,9 +34,24 @@ export const checker = <S extends TSchema>(schema: S): Check<Static<S>> => {
 };
 
 const flawOf = (error: ErrorObject): Flaw => {
-  const pointer =
-    error.keyword === 'required' ? `${error.instancePath}/${error.params.missingProperty}` : error.instancePath;
-  return { pointer, detail: detailOf(error, pointer.split('/').at(-1) || 'The body') };
+  const { missingProperty, additionalProperty } = error.params;
+  const key: string | undefined = missingProperty ?? additionalProperty;
+  const pointer = key === undefined ? error.instancePath : `${error.instancePath}/${escaped(key)}`;
+  return { pointer, detail: detailOf(error, nameIn(pointer)) };
+};
+
+/** As a JSON pointer writes a key. */
+const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+
+export const pathIn = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map(key => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+const nameIn = (pointer: string): string => {
+  const [last = 'The body', above] = pathIn(pointer).reverse();
+  return above !== undefined && /^\d+$/.test(last) ? `each of ${above}` : last;
 };
 
 const articled = (types: string | readonly string[]): string =>
@@ -50,6 +65,8 @@ const detailOf = ({ keyword, params, parentSchema, message }: ErrorObject, name:
   switch (keyword) {
     case 'required':
       return `${name} is required`;
+    case 'additionalProperties':
+      return `${name} is not known here`;
     case 'type':
       return `${name} must be ${articled(params.type)}`;
     case 'enum':
@@ -58,6 +75,8 @@ const detailOf = ({ keyword, params, parentSchema, message }: ErrorObject, name:
       return `${name} must be ${params.allowedValue}`;
     case 'maxLength':
       return `${name} may have ${params.limit} characters at most`;
+    case 'maxItems':
+      return `${name} may have ${params.limit} at most`;
     case 'minItems':
       return `${name} must name at least one`;
     default:

@@ -1,0 +1,145 @@
+/** A world: all that a server holds but secrets and history, by names, in the words of the API. A seed file and an export have it. */
+
+import type { Prefix } from '../../store/id.ts';
+import { chosenToken } from '../../store/token.ts';
+import {
+  closed,
+  emailAddress,
+  flag,
+  instant,
+  listOf,
+  open,
+  optional,
+  orNull,
+  ruled,
+  type Static,
+  type TProperties,
+  text,
+  upTo,
+} from '../../wire/schemas.ts';
+import { settableOfToken } from '../authentication-tokens.ts';
+import { organizationName } from '../organizations.ts';
+import { projectName, settableOfProject } from '../projects.ts';
+import { mostTags, wishedTag } from '../tag-bindings.ts';
+import { wishedOnProject } from '../team-projects.ts';
+import { wishedOnWorkspace } from '../team-workspaces.ts';
+import { settableOfTeam, teamName } from '../teams.ts';
+import { username } from '../users.ts';
+import { settable } from '../workspace-settings.ts';
+import { workspaceName } from '../workspaces.ts';
+
+/** Given, or made when the world is planted. */
+const made = (prefix: Prefix) => ({
+  id: optional(ruled(`^${prefix}-[0-9A-Za-z]{16}$`, `id must be ${prefix}- and 16 letters or digits`)),
+  'created-at': optional(instant('created-at')),
+});
+
+/** The id of whoever did something, who may be gone by now; its beginning tells the type. */
+const actorId = /^(user|team|org)-[0-9A-Za-z]{16}$/;
+const actorTypes: Readonly<Record<string, 'users' | 'teams' | 'organizations'>> = {
+  user: 'users',
+  team: 'teams',
+  org: 'organizations',
+};
+
+/** Undefined for what is no id, and so a username. */
+export const actorWithId = (id: string) => {
+  const type = actorTypes[actorId.exec(id)?.[1] ?? ''];
+  return type && { type, id };
+};
+
+const secret = ruled(chosenToken.pattern, `secret ${chosenToken.rule}`);
+
+const single = open({
+  ...made('at'),
+  'created-by': optional(text),
+  'expired-at': settableOfToken['expired-at'],
+  secret: optional(secret),
+});
+const tokens = optional(
+  listOf(
+    open({
+      ...made('at'),
+      ...settableOfToken,
+      'created-by': optional(text),
+      secret: optional(secret),
+    }),
+  ),
+);
+
+const user = open({
+  ...made('user'),
+  username,
+  email: emailAddress,
+  'is-admin': optional(flag),
+  tokens,
+});
+
+const membership = open({ ...made('ou'), user: optional(text), email: optional(emailAddress) });
+
+const team = open({
+  ...made('team'),
+  name: teamName,
+  ...settableOfTeam,
+  members: optional(listOf(text)),
+  token: optional(single),
+  tokens,
+});
+
+const tags = optional(listOf(open({ ...made('tb'), ...wishedTag }), { maxItems: mostTags }));
+
+const teamAccess = <P extends TProperties>(prefix: Prefix, wished: P) =>
+  optional(listOf(open({ ...made(prefix), team: text, ...wished })));
+
+/** What a request may say in more than one way, a world says in one. */
+const {
+  operations: _operations,
+  'agent-pool-id': _agentPool,
+  'setting-overwrites': _overwrites,
+  ...settableOfWorkspace
+} = settable;
+
+export { settableOfWorkspace };
+
+const workspace = open({
+  ...made('ws'),
+  'updated-at': optional(instant('updated-at')),
+  name: workspaceName,
+  ...settableOfWorkspace,
+  tags,
+  lock: optional(orNull(open({ by: text, reason: optional(orNull(upTo(1024))) }))),
+  'team-access': teamAccess('tws', wishedOnWorkspace),
+});
+
+const project = open({
+  ...made('prj'),
+  name: projectName,
+  ...settableOfProject,
+  tags,
+  'team-access': teamAccess('tprj', wishedOnProject),
+  workspaces: optional(listOf(workspace)),
+});
+
+const organization = open({
+  ...made('org'),
+  name: organizationName,
+  email: emailAddress,
+  'default-project': optional(text),
+  memberships: optional(listOf(membership)),
+  teams: optional(listOf(team)),
+  projects: optional(listOf(project)),
+  token: optional(single),
+  'audit-trails-token': optional(single),
+});
+
+export const World = closed(open({ users: optional(listOf(user)), organizations: optional(listOf(organization)) }));
+
+export type World = Static<typeof World>;
+export type WorldOrganization = NonNullable<World['organizations']>[number];
+export type WorldTeam = NonNullable<WorldOrganization['teams']>[number];
+export type WorldProject = NonNullable<WorldOrganization['projects']>[number];
+export type WorldWorkspace = NonNullable<WorldProject['workspaces']>[number];
+export type WorldToken = Partial<Static<typeof single>> & { description?: string | null };
+
+/** Names and e-mails are the same whatever the case of their letters, as in the database: those of ASCII. */
+export const lower = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase());

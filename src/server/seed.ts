@@ -1,0 +1,57 @@
+/** Plants a world at the start of the server: into an empty database, once. */
+
+import { hash } from 'node:crypto';
+import { type Making, type NewSecret, plant } from '../resources/world/plant.ts';
+import type { World } from '../resources/world/shape.ts';
+import { sql } from '../store/sql.ts';
+import { StartFault, type Store, type Tx } from '../store/store.ts';
+import { giveAdminToken, isKnown } from './first-start.ts';
+
+/** What the file says, however it says it. */
+const fingerprintOf = (world: World): string => hash('sha256', JSON.stringify(world), 'base64url');
+
+/** Undefined where the same world was planted before: a restart changes nothing. */
+export const sow = (
+  store: Store,
+  file: string,
+  world: World,
+  making: Making,
+  adminToken: string | undefined,
+): Promise<readonly NewSecret[] | undefined> =>
+  store.write(async tx => {
+    const fingerprint = fingerprintOf(world);
+    const planted = await tx.row<[value: string]>(sql`select value from server_keys where name = 'seed'`);
+    if (planted?.[0] === fingerprint) return undefined;
+    if (await tx.row(sql`select id from users limit 1`))
+      throw new StartFault(
+        `the database ${planted ? 'was planted with another world than' : 'is not empty, so it cannot be planted with'} ${file}: start with an empty one, such as --database sqlite::memory:, or without --seed`,
+      );
+    const secrets = await plant(tx, world, making);
+    await tx.run(sql`insert into server_keys (name, value) values ('seed', ${fingerprint})`);
+    return [...secrets, ...(await wayIn(tx, making, adminToken))];
+  });
+
+/** Where the world has a site admin: the token that was given, or one of the world's, or else a new one. */
+const wayIn = async (tx: Tx, making: Making, adminToken: string | undefined): Promise<NewSecret[]> => {
+  if (!(await tx.row(sql`select id from users where is_admin = 1 limit 1`))) return [];
+  if (adminToken !== undefined) {
+    if (!(await isKnown(tx, making.key, adminToken))) await giveAdminToken(tx, making, adminToken);
+    return [];
+  }
+  const held = await tx.row(sql`
+    select tokens.id
+    from users
+    join authentication_tokens as tokens on tokens.user_id = users.id
+    where users.is_admin = 1 and (tokens.expired_at is null or tokens.expired_at > ${making.now().toISOString()})
+    limit 1`);
+  if (held) return [];
+  const { username, token } = await giveAdminToken(tx, making);
+  return [{ whose: `user ${username}`, secret: token }];
+};
+
+export const secretsText = (file: string, secrets: readonly NewSecret[]): string => {
+  if (secrets.length === 0) return `The world of ${file} was planted.\n`;
+  const widest = Math.max(...secrets.map(({ whose }) => whose.length));
+  const rows = secrets.map(({ whose, secret }) => `  ${whose.padEnd(widest)}  ${secret}`);
+  return `The world of ${file} was planted. These tokens were made for it; they are not shown again:\n\n${rows.join('\n')}\n\n`;
+};
