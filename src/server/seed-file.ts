@@ -139,29 +139,30 @@ class Tree {
     this.#document = document;
   }
 
-  valueOf(node: unknown, depth = 0, inAlias = false): unknown {
+  /** `alias` is the one that the value stands in for, outside of any other. */
+  valueOf(node: unknown, depth = 0, alias?: Alias): unknown {
     const { isAlias, isMap, isSeq } = this.#yaml;
-    if (inAlias) this.#expanded++;
-    if (depth > deepest) return this.#refuse(node, 'this is nested too deeply');
-    if (this.#expanded > mostExpanded) return this.#refuse(node, 'the aliases stand for too much');
-    if (isAlias(node)) return this.#aliased(node, depth);
+    if (alias) this.#expanded++;
+    if (depth > deepest) return this.#refuse(alias ?? node, 'this is nested too deeply');
+    if (this.#expanded > mostExpanded) return this.#refuse(alias, 'the aliases stand for too much');
+    if (isAlias(node)) return this.#aliased(node, depth, alias ?? node);
     if (isMap(node)) {
-      const entries = node.items.map(({ key, value }) => [textOfKey(key), this.valueOf(value, depth + 1, inAlias)]);
+      const entries = node.items.map(({ key, value }) => [textOfKey(key), this.valueOf(value, depth + 1, alias)]);
       return this.#placed(node, Object.fromEntries(entries));
     }
     if (isSeq(node))
       return this.#placed(
         node,
-        node.items.map(item => this.valueOf(item, depth + 1, inAlias)),
+        node.items.map(item => this.valueOf(item, depth + 1, alias)),
       );
     return (node as Scalar | null)?.value ?? null;
   }
 
-  #aliased(alias: Alias, depth: number): unknown {
+  #aliased(alias: Alias, depth: number, outermost: Alias): unknown {
     const node = alias.resolve(this.#document);
     return node === undefined
       ? this.#refuse(alias, `there is no anchor '${alias.source}' above`)
-      : this.valueOf(node, depth + 1, true);
+      : this.valueOf(node, depth + 1, outermost);
   }
 
   #placed<T extends object>(node: YAMLMap | YAMLSeq, value: T): T {

@@ -45,8 +45,8 @@ const wayIn = async (tx: Tx, making: Making, adminToken: string | undefined): Pr
     where users.is_admin = 1 and (tokens.expired_at is null or tokens.expired_at > ${making.now().toISOString()})
     limit 1`);
   if (held) return [];
-  const { username, token } = await giveAdminToken(tx, making);
-  return [{ whose: `user ${username}`, secret: token }];
+  const { username, id, token: secret } = await giveAdminToken(tx, making);
+  return [{ token: id, whose: `user ${username}`, secret }];
 };
 
 export const secretsText = (file: string, secrets: readonly NewSecret[]): string => {

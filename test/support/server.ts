@@ -1,7 +1,10 @@
 /** A server of the real parts on an empty database, with a clock and randomness that repeat. */
 
+import type { NewSecret } from '../../src/resources/world/plant.ts';
+import type { World } from '../../src/resources/world/shape.ts';
 import { buildApp } from '../../src/server/app.ts';
 import { addSiteAdmin, tokenKey } from '../../src/server/first-start.ts';
+import { sow } from '../../src/server/seed.ts';
 import type { Random } from '../../src/store/id.ts';
 import { migrate } from '../../src/store/migrations.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
@@ -22,7 +25,10 @@ export const seeded = (seed: number): (() => number) => {
 export type TestServer = {
   readonly client: Client;
   readonly store: Store;
+  /** Of a world that has a site admin, the first token that was made for it. */
   readonly adminToken: string;
+  /** The tokens that were made for a world. */
+  readonly secrets: readonly NewSecret[];
   readonly url: string;
   /** The certificate to trust, where TLS is served. */
   readonly ca: string | undefined;
@@ -38,6 +44,7 @@ export const startServer = async ({
   store = openSqlite(':memory:'),
   publicUrl = 'https://bailiwick.example',
   tls = undefined as { readonly cert: string; readonly key: string } | undefined,
+  world = undefined as World | undefined,
 } = {}): Promise<TestServer> => {
   let next = seeded(seed);
   let time = Date.parse('2026-01-01T00:00:00.000Z');
@@ -45,7 +52,9 @@ export const startServer = async ({
   const random: Random = bytes => Uint8Array.from({ length: bytes }, () => Math.floor(next() * 256));
   await migrate(store, now);
   const key = await tokenKey(store, random);
-  const adminToken = (await addSiteAdmin(store, { key, random, now })) as string;
+  const making = { key, random, now };
+  const secrets = (world && (await sow(store, 'world', world, making, undefined))) ?? [];
+  const adminToken = (await addSiteAdmin(store, making)) ?? secrets[0]?.secret ?? '';
   const services = { publicUrl: () => publicUrl, tokenKey: key, now, random };
   const uses = new TokenUses();
   const app = buildApp({ store, services, version: '0.0.0', logLevel: 'silent', tls, uses });
@@ -56,6 +65,7 @@ export const startServer = async ({
     client,
     store,
     adminToken,
+    secrets,
     url,
     ca: tls?.cert,
     reseed: seed => {

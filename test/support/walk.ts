@@ -53,6 +53,7 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
   await owner.get(`/users/${ada.id}`);
   await owner.get(`/users/${ada.id}/authentication-tokens`);
   await admin.get('/admin/users');
+  await admin.get('/admin/export');
   await admin.get(`/admin/users/${bob.id}`);
   await admin.patch(`/admin/users/${bob.id}`, 'users', { username: 'robert' });
 

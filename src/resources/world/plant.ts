@@ -33,7 +33,7 @@ import {
 export type Making = { readonly key: string; readonly random: Random; readonly now: () => Date };
 
 /** A token that the world gave no secret, with the one that was made: to be shown once. */
-export type NewSecret = { readonly whose: string; readonly secret: string };
+export type NewSecret = { readonly token: string; readonly whose: string; readonly secret: string };
 
 type Made = { readonly id?: string; readonly 'created-at'?: string };
 
@@ -227,7 +227,7 @@ class Planting {
     const secret = token.secret ?? newToken(this.#making.random);
     await addToken(this.#tx, made, secret, this.#making.key);
     if (token.secret === undefined)
-      this.secrets.push({ whose: description ? `${whose} (${description})` : whose, secret });
+      this.secrets.push({ token: made.id, whose: description ? `${whose} (${description})` : whose, secret });
   }
 }
 

@@ -135,6 +135,14 @@ const organization = open({
 export const World = closed(open({ users: optional(listOf(user)), organizations: optional(listOf(organization)) }));
 
 export type World = Static<typeof World>;
+
+/** For editors. */
+export const worldSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'A world of Bailiwick',
+  ...World,
+};
+
 export type WorldOrganization = NonNullable<World['organizations']>[number];
 export type WorldTeam = NonNullable<WorldOrganization['teams']>[number];
 export type WorldProject = NonNullable<WorldOrganization['projects']>[number];
