@@ -439,18 +439,38 @@ const furnished = async (directory: Directory, dice: Dice): Promise<RandomWorld>
     for (const project of own.projects.filter(({ organization }) => organization === name)) {
       for (const team of own.teams.filter(({ organization }) => organization === name))
         if (dice.chance(0.5)) await world.grant(project, team);
-      if (dice.chance(0.5)) await actor.patch(`/projects/${project.id}`, { attributes: { description: 'ein Stück' } });
+      const attributes = {
+        description: 'ein Stück',
+        'auto-destroy-activity-duration': '3d',
+        'default-execution-mode': null,
+      };
+      await actor.patch(`/projects/${project.id}`, {
+        attributes: Object.fromEntries(dice.some(Object.entries(attributes), 0.5)),
+      });
+      await tag(actor, `/projects/${project.id}`, dice);
     }
     await world.organizationToken(name);
+    const settings = { 'session-timeout': 60, 'default-execution-mode': 'local', 'owners-team-saml-role-id': null };
+    await actor.patch(inside, { attributes: Object.fromEntries(dice.some(Object.entries(settings), 0.6)) });
     for (let n = 0; n < 4; n++) await workspaceIn(world, name, n);
   }
   const renamed = world.projects.find(({ isDefault }) => isDefault)?.id;
   await world.as(olivia.token).patch(`/projects/${renamed}`, { attributes: { name: 'the first one' } });
+  await world.as(pete.token).patch('/account/update', { attributes: { email: 'new@example.com' } });
   // Who is gone leaves traces: as the maker of a token, and as the holder of a lock.
   const [gone] = world.tokens.filter(({ user }) => user === quinn.id);
   assert.ok(gone);
   assert.equal((await directory.admin.delete(`/admin/users/${quinn.id}`)).status, 204);
   return world;
+};
+
+/** Digits before letters is the order of an object's keys, but not the one in which these are given. */
+const tag = async (actor: Actor, path: string, dice: Dice): Promise<void> => {
+  const bindings = dice.some(['team', '7', 'env', '1'], 0.5).map(key => ({
+    type: 'tag-bindings',
+    attributes: { key, value: dice.pick(['', 'x', 'a:b']) },
+  }));
+  if (bindings.length > 0) assert.equal((await actor.patch(`${path}/tag-bindings`, bindings)).status, 200);
 };
 
 const workspaceIn = async (world: RandomWorld, organization: string, n: number): Promise<void> => {
@@ -484,6 +504,7 @@ const workspaceIn = async (world: RandomWorld, organization: string, n: number):
       },
     });
   }
+  await tag(actor, `/workspaces/${id}`, dice);
   const token = world.tokens.find(({ organization: of, team }) => of === organization || (team && dice.chance(0.3)));
   const holder = dice.pick([actor, world.as(token?.secret ?? '')]);
   if (dice.chance(0.7)) await holder.post(`/workspaces/${id}/actions/lock`, { attributes: { reason: 'why not' } });

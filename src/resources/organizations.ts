@@ -250,7 +250,7 @@ export const organizationShown = async (
 type Attributes = NonNullable<Static<typeof Update>['data']['attributes']>;
 
 /** The organization with what a request says of it; what it does not say stays. */
-const changed = (present: Organization, attributes: Attributes): Organization => {
+export const changedOrganization = (present: Organization, attributes: Attributes): Organization => {
   const { name = present.name, email = present.email, 'user-tokens-enabled': userTokens } = attributes;
   return {
     ...present,
@@ -286,7 +286,7 @@ const updating = {
     const before = documentOf(present, stand);
     request.expectUnchanged(before);
     const { attributes = {}, relationships } = request.body().data;
-    const next = changed(present, attributes);
+    const next = changedOrganization(present, attributes);
     expectAgentPool(next.settings, relationships);
     if (present.userTokens && !next.userTokens) await expectAWayBack(tx, present.id, now);
     await save(tx, next);
@@ -357,7 +357,7 @@ export const organizations = [
       const { attributes, relationships } = request.body().data;
       const { name, email } = attributes;
       const blank = { id: request.newId('org'), name, email, createdAt: now, userTokens: true, settings: {} };
-      const organization = changed(blank, attributes);
+      const organization = changedOrganization(blank, attributes);
       expectAgentPool(organization.settings, relationships);
       await addOrganization(tx, organization);
       if (!organization.userTokens) await expectAWayBack(tx, organization.id, now);

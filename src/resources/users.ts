@@ -199,7 +199,7 @@ export const usersShown = async (tx: Tx, which: Sql): Promise<Resource[]> => {
   return rows.map(row => shownFellow(fromRow(row)));
 };
 
-type NewUser = Omit<User, 'unconfirmedEmail'>;
+type NewUser = Omit<User, 'unconfirmedEmail'> & Partial<Pick<User, 'unconfirmedEmail'>>;
 
 const expectFree = async (tx: Tx, { id, username, email }: NewUser): Promise<void> => {
   const others = await tx.rows<[username: number, email: number]>(sql`
@@ -246,11 +246,11 @@ export const firstAdmin = { username: 'admin', email: 'admin@localhost' } as con
 
 /** Gives back the invitations that the user accepted by coming to be. */
 export const addUser = async (tx: Tx, user: NewUser, now: string): Promise<string[]> => {
-  const { id, username, email, admin } = user;
+  const { id, username, email, unconfirmedEmail = null, admin } = user;
   await expectFree(tx, user);
   await tx.run(sql`
-    insert into users (id, username, email, is_admin, created_at)
-    values (${id}, ${username}, ${email}, ${admin ? 1 : 0}, ${now})`);
+    insert into users (id, username, email, unconfirmed_email, is_admin, created_at)
+    values (${id}, ${username}, ${email}, ${unconfirmedEmail}, ${admin ? 1 : 0}, ${now})`);
   return acceptInvitations(tx, user);
 };
 

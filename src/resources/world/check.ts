@@ -7,11 +7,13 @@ import { kept } from '../../store/token.ts';
 import { isCleanText } from '../../wire/body.ts';
 import { isoTime } from '../../wire/schemas.ts';
 import { checker, pathIn } from '../../wire/validation.ts';
+import { expectAgentPool } from '../organization-settings.ts';
+import { changedSettings as changedProjectSettings } from '../project-settings.ts';
 import { wishOnProject } from '../team-projects.ts';
 import { attributeOf, wishOnWorkspace } from '../team-workspaces.ts';
 import { firstAdmin } from '../users.ts';
 import { changedSettings } from '../workspace-settings.ts';
-import { actorWithId, lower, World } from './shape.ts';
+import { actorWithId, lower, noMatterWhich, settings, World } from './shape.ts';
 
 export type Path = readonly (string | number)[];
 export type WorldFlaw = { readonly path: Path; readonly detail: string };
@@ -108,6 +110,7 @@ class Checking {
     for (const organization of world.all('organizations')) {
       nameOnce(organization.at('name'));
       this.#made(organization);
+      this.#settings(organization, 'organization', given => expectAgentPool(given, undefined));
       for (const key of ['token', 'audit-trails-token']) this.#tokens(organization.all(key));
       const members = this.#memberships(organization);
       const teams = this.#teams(organization, members);
@@ -200,6 +203,7 @@ class Checking {
       nameOnce(project.at('name'));
       this.#made(project);
       this.#tags(project);
+      this.#settings(project, 'project', given => changedProjectSettings({}, given, {}));
       const pathOf = ({ group, key }: { group: string; key: string }) => [group, key];
       this.#access(project, teams, onProjects, accesses, wishOnProject, pathOf);
       for (const workspace of project.all('workspaces')) {
@@ -226,11 +230,17 @@ class Checking {
     this.#time(workspace.at('updated-at'));
     this.#actor(workspace.at('lock').at('by'));
     this.#access(workspace, teams, onWorkspaces, workspaceAccesses, wishOnWorkspace, each => [attributeOf(each)]);
-    const isFlawed = this.flaws.some(({ path }) => workspace.path.every((key, depth) => `${path[depth]}` === `${key}`));
-    if (isFlawed) return;
-    const inherited = { executionMode: 'remote', autoDestroyActivityDuration: null } as const;
-    for (const { pointer, detail } of flawsIn(() => changedSettings({}, workspace.value as object, inherited)))
-      this.#refuse(new Place(undefined, [...workspace.path, ...pathIn(pointer).slice(2)]), detail);
+    this.#settings(workspace, 'workspace', given => changedSettings({}, given, noMatterWhich));
+  }
+
+  /** The rules between settings, where each of them is of the right kind. */
+  #settings(place: Place, kind: keyof typeof settings, expect: (given: object) => unknown): void {
+    const depth = place.path.length;
+    const isFlawed = ({ path }: WorldFlaw) =>
+      place.path.every((key, index) => `${path[index]}` === `${key}`) && `${path[depth]}` in settings[kind];
+    if (!place.isObject || this.flaws.some(isFlawed)) return;
+    for (const { pointer, detail } of flawsIn(() => expect(place.value as object)))
+      this.#refuse(new Place(undefined, [...place.path, ...pathIn(pointer).slice(2)]), detail);
   }
 
   #access<L extends string>(

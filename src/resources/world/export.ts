@@ -10,7 +10,7 @@ import { auditTrails, singleToken } from '../../store/token.ts';
 import { plainGet } from '../operation.ts';
 import { shownOnProject } from '../team-projects.ts';
 import { shownOnWorkspace } from '../team-workspaces.ts';
-import { settableOfWorkspace, World } from './shape.ts';
+import { settings, World } from './shape.ts';
 
 /** What each thing owns, in the order of the rows. The first column is the owner's id. */
 const owned = async <R extends Row, T>(
@@ -25,9 +25,9 @@ const owned = async <R extends Row, T>(
 
 /** Those that were set, in the order in which the schema has them. */
 const set = <S extends object>(settable: S, stored: string): { [K in keyof S]?: never } => {
-  const settings = JSON.parse(stored) as Record<string, unknown>;
-  const names = Object.keys(settable).filter(name => (settings[name] ?? null) !== null);
-  return Object.fromEntries(names.map(name => [name, settings[name]])) as { [K in keyof S]?: never };
+  const values = JSON.parse(stored) as Record<string, unknown>;
+  const names = Object.keys(settable).filter(name => (values[name] ?? null) !== null);
+  return Object.fromEntries(names.map(name => [name, values[name]])) as { [K in keyof S]?: never };
 };
 
 const held = (access: OrganizationAccess) =>
@@ -76,7 +76,7 @@ const loadTags = (tx: Tx) =>
     sql`
       select coalesce(project_id, workspace_id), id, created_at, key, value
       from tag_bindings
-      order by created_at, id`,
+      order by ordinal, id`,
     ([id, createdAt, key, value]: [string, string, string, string]) => ({ id, 'created-at': createdAt, key, value }),
   );
 
@@ -130,7 +130,7 @@ type WorkspaceRow = [
   createdAt: string,
   updatedAt: string,
   name: string,
-  settings: string,
+  stored: string,
   lockedBy: string | null,
   lockReason: string | null,
 ];
@@ -143,12 +143,12 @@ const loadWorkspaces = async (tx: Tx, tags: Awaited<ReturnType<typeof loadTags>>
       select project_id, id, created_at, updated_at, name, settings, locked_by_id, lock_reason
       from workspaces
       order by project_id, created_at, id`,
-    ([id, createdAt, updatedAt, name, settings, lockedBy, reason]: WorkspaceRow) => ({
+    ([id, createdAt, updatedAt, name, stored, lockedBy, reason]: WorkspaceRow) => ({
       id,
       'created-at': createdAt,
       'updated-at': updatedAt,
       name,
-      ...set(settableOfWorkspace, settings),
+      ...set(settings.workspace, stored),
       tags: tags(id),
       ...(lockedBy !== null && { lock: { by: lockedBy, reason } }),
       'team-access': access(id),
@@ -156,7 +156,14 @@ const loadWorkspaces = async (tx: Tx, tags: Awaited<ReturnType<typeof loadTags>>
   );
 };
 
-type ProjectRow = [id: string, createdAt: string, name: string, description: string | null, isDefault: number];
+type ProjectRow = [
+  id: string,
+  createdAt: string,
+  name: string,
+  description: string | null,
+  stored: string,
+  isDefault: number,
+];
 
 const loadProjects = async (tx: Tx) => {
   const tags = await loadTags(tx);
@@ -164,15 +171,16 @@ const loadProjects = async (tx: Tx) => {
   return owned(
     tx,
     sql`
-      select organization_id, id, created_at, name, description, is_default
+      select organization_id, id, created_at, name, description, settings, is_default
       from projects
       order by organization_id, created_at, id`,
-    ([id, createdAt, name, description, isDefault]: ProjectRow) => ({
+    ([id, createdAt, name, description, stored, isDefault]: ProjectRow) => ({
       isDefault: isDefault === 1,
       project: {
         id,
         'created-at': createdAt,
         name,
+        ...set(settings.project, stored),
         description,
         tags: tags(id),
         'team-access': access(id),
@@ -244,38 +252,48 @@ const loadMemberships = (tx: Tx) =>
     }),
   );
 
-type UserRow = [id: string, createdAt: string, username: string, email: string, isAdmin: number];
-type OrganizationRow = [id: string, createdAt: string, name: string, email: string];
+type UserRow = [
+  id: string,
+  createdAt: string,
+  username: string,
+  email: string,
+  unconfirmedEmail: string | null,
+  isAdmin: number,
+];
+type OrganizationRow = [id: string, createdAt: string, name: string, email: string, userTokens: number, stored: string];
 
 export const exported = async (tx: Tx): Promise<World> => {
   const tokens = await loadTokens(tx);
   const users = await tx.rows<UserRow>(sql`
-    select id, created_at, username, email, is_admin
+    select id, created_at, username, email, unconfirmed_email, is_admin
     from users
     order by created_at, id`);
   const organizations = await tx.rows<OrganizationRow>(sql`
-    select id, created_at, name, email
+    select id, created_at, name, email, user_tokens_enabled, settings
     from organizations
     order by created_at, id`);
   const memberships = await loadMemberships(tx);
   const teams = await loadTeams(tx, tokens);
   const projects = await loadProjects(tx);
   return {
-    users: users.map(([id, createdAt, username, email, isAdmin]) => ({
+    users: users.map(([id, createdAt, username, email, unconfirmedEmail, isAdmin]) => ({
       id,
       'created-at': createdAt,
       username,
       email,
+      'unconfirmed-email': unconfirmedEmail,
       'is-admin': isAdmin === 1,
       ...tokens.tokens(id),
     })),
-    organizations: organizations.map(([id, createdAt, name, email]) => {
+    organizations: organizations.map(([id, createdAt, name, email, userTokens, stored]) => {
       const inside = projects(id);
       return {
         id,
         'created-at': createdAt,
         name,
         email,
+        'user-tokens-enabled': userTokens === 1,
+        ...set(settings.organization, stored),
         'default-project': inside.find(({ isDefault }) => isDefault)?.project.name ?? '',
         ...tokens.token(id, singleToken, 'token'),
         ...tokens.token(id, auditTrails, 'audit-trails-token'),

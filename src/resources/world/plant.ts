@@ -9,9 +9,10 @@ import { auditTrails, newToken, singleToken } from '../../store/token.ts';
 import { isoTime } from '../../wire/schemas.ts';
 import { addToken, type Token } from '../authentication-tokens.ts';
 import { addInvitation, addMembership } from '../organization-memberships.ts';
-import { addOrganization } from '../organizations.ts';
+import { addOrganization, changedOrganization } from '../organizations.ts';
+import { changedSettings as changedProjectSettings } from '../project-settings.ts';
 import { addProject, defaultProject } from '../projects.ts';
-import { addTag, type Owner } from '../tag-bindings.ts';
+import { addTags, type Owner } from '../tag-bindings.ts';
 import { addTeamProject, wishOnProject } from '../team-projects.ts';
 import { addTeamWorkspace, wishOnWorkspace } from '../team-workspaces.ts';
 import { addTeam, addTeamMember, changedTeam, newOwnersTeam, newTeam } from '../teams.ts';
@@ -22,6 +23,7 @@ import { exported } from './export.ts';
 import {
   actorWithId,
   lower,
+  noMatterWhich,
   type World,
   type WorldOrganization,
   type WorldProject,
@@ -81,7 +83,8 @@ class Planting {
       const id = this.#idOf('user', user);
       for (const name of [username, email]) this.#people.set(lower(name), id);
       const admin = user['is-admin'] ?? false;
-      await addUser(this.#tx, { id, username, email, admin }, this.#timeOf(user['created-at']));
+      const unconfirmedEmail = user['unconfirmed-email'] ?? null;
+      await addUser(this.#tx, { id, username, email, unconfirmedEmail, admin }, this.#timeOf(user['created-at']));
       planted.push({ id, user });
     }
     for (const { id, user } of planted)
@@ -92,7 +95,9 @@ class Planting {
   async #organization(organization: WorldOrganization): Promise<void> {
     const { name, email, memberships = [], teams = [], projects = [] } = organization;
     const id = this.#idOf('org', organization);
-    await addOrganization(this.#tx, { id, name, email, createdAt: this.#timeOf(organization['created-at']) });
+    const createdAt = this.#timeOf(organization['created-at']);
+    const blank = { id, name, email, createdAt, userTokens: true, settings: {} };
+    await addOrganization(this.#tx, changedOrganization(blank, organization));
     const owner = { type: 'organizations', id } as const;
     const whose = `organization ${name}`;
     await this.#token(owner, whose, organization.token, singleToken);
@@ -155,7 +160,8 @@ class Planting {
     const { name, description = null, workspaces = [] } = project;
     const id = this.#idOf('prj', project);
     const createdAt = this.#timeOf(project['created-at']);
-    await addProject(this.#tx, { id, name, description, createdAt }, organization, isDefault);
+    const settings = changedProjectSettings({}, project, {});
+    await addProject(this.#tx, { id, name, description, settings, createdAt }, organization, isDefault);
     await this.#tags({ type: 'projects', id }, project.tags);
     for (const given of project['team-access'] ?? []) {
       const grant = onProjects.changed(undefined, wishOnProject(given)) as Grant;
@@ -176,8 +182,7 @@ class Planting {
     const id = this.#idOf('ws', workspace);
     const createdAt = this.#timeOf(workspace['created-at']);
     const updatedAt = isoTime(workspace['updated-at'] ?? createdAt) ?? createdAt;
-    const inherited = { executionMode: 'remote', autoDestroyActivityDuration: null } as const;
-    const settings = changedSettings({}, workspace, inherited);
+    const settings = changedSettings({}, workspace, noMatterWhich);
     const locked = lock ? { ...this.#actorNamed(lock.by), reason: lock.reason ?? null } : null;
     await addWorkspace(this.#tx, { id, organizationId, project, name, settings, createdAt, updatedAt, lock: locked });
     await this.#tags({ type: 'workspaces', id }, workspace.tags);
@@ -192,11 +197,13 @@ class Planting {
   }
 
   async #tags(on: Owner, tags: WorldProject['tags'] = []): Promise<void> {
-    for (const tag of tags) {
-      const { key, value } = tag;
-      const made = { id: this.#idOf('tb', tag), key, value: value ?? '', createdAt: this.#timeOf(tag['created-at']) };
-      await addTag(this.#tx, on, made);
-    }
+    const made = tags.map(tag => ({
+      id: this.#idOf('tb', tag),
+      key: tag.key,
+      value: tag.value ?? '',
+      createdAt: this.#timeOf(tag['created-at']),
+    }));
+    if (made.length > 0) await addTags(this.#tx, on, made);
   }
 
   #actorNamed(name: string) {

@@ -18,14 +18,14 @@ import {
   upTo,
 } from '../../wire/schemas.ts';
 import { settableOfToken } from '../authentication-tokens.ts';
-import { organizationName } from '../organizations.ts';
+import { organizationName, settableOfOrganization } from '../organizations.ts';
 import { projectName, settableOfProject } from '../projects.ts';
 import { mostTags, wishedTag } from '../tag-bindings.ts';
 import { wishedOnProject } from '../team-projects.ts';
 import { wishedOnWorkspace } from '../team-workspaces.ts';
 import { settableOfTeam, teamName } from '../teams.ts';
 import { username } from '../users.ts';
-import { settable } from '../workspace-settings.ts';
+import { type Inherited, settable as settableOfWorkspace } from '../workspace-settings.ts';
 import { workspaceName } from '../workspaces.ts';
 
 /** Given, or made when the world is planted. */
@@ -71,6 +71,7 @@ const user = open({
   ...made('user'),
   username,
   email: emailAddress,
+  'unconfirmed-email': optional(orNull(emailAddress)),
   'is-admin': optional(flag),
   tokens,
 });
@@ -91,21 +92,26 @@ const tags = optional(listOf(open({ ...made('tb'), ...wishedTag }), { maxItems: 
 const teamAccess = <P extends TProperties>(prefix: Prefix, wished: P) =>
   optional(listOf(open({ ...made(prefix), team: text, ...wished })));
 
-/** What a request may say in more than one way, a world says in one. */
-const {
-  operations: _operations,
-  'agent-pool-id': _agentPool,
-  'setting-overwrites': _overwrites,
-  ...settableOfWorkspace
-} = settable;
+/** What a request may say in another way besides, a world says in one way; and there are no agent pools here to be named. */
+const spare = ['operations', 'agent-pool-id', 'default-agent-pool-id', 'setting-overwrites'] as const;
+const without = <P extends TProperties>(settable: P) =>
+  Object.fromEntries(Object.entries(settable).filter(([name]) => !spare.some(each => each === name))) as Omit<
+    P,
+    (typeof spare)[number]
+  >;
 
-export { settableOfWorkspace };
+/** The settings of each that a world has. */
+export const settings = {
+  organization: settableOfOrganization,
+  project: without(settableOfProject),
+  workspace: without(settableOfWorkspace),
+};
 
 const workspace = open({
   ...made('ws'),
   'updated-at': optional(instant('updated-at')),
   name: workspaceName,
-  ...settableOfWorkspace,
+  ...settings.workspace,
   tags,
   lock: optional(orNull(open({ by: text, reason: optional(orNull(upTo(1024))) }))),
   'team-access': teamAccess('tws', wishedOnWorkspace),
@@ -114,7 +120,7 @@ const workspace = open({
 const project = open({
   ...made('prj'),
   name: projectName,
-  ...settableOfProject,
+  ...settings.project,
   tags,
   'team-access': teamAccess('tprj', wishedOnProject),
   workspaces: optional(listOf(workspace)),
@@ -124,6 +130,7 @@ const organization = open({
   ...made('org'),
   name: organizationName,
   email: emailAddress,
+  ...settings.organization,
   'default-project': optional(text),
   memberships: optional(listOf(membership)),
   teams: optional(listOf(team)),
@@ -148,6 +155,9 @@ export type WorldTeam = NonNullable<WorldOrganization['teams']>[number];
 export type WorldProject = NonNullable<WorldOrganization['projects']>[number];
 export type WorldWorkspace = NonNullable<WorldProject['workspaces']>[number];
 export type WorldToken = Partial<Static<typeof single>> & { description?: string | null };
+
+/** What a workspace inherits does not matter to what is set on it. */
+export const noMatterWhich: Inherited = { executionMode: 'remote', autoDestroyActivityDuration: null };
 
 /** Names and e-mails are the same whatever the case of their letters, as in the database: those of ASCII. */
 export const lower = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase());
