@@ -126,6 +126,7 @@ describe('settings', together, () => {
       ['--database', 'DATABASE_URL', 'sqlite:./data/bailiwick.db'],
       ['--public-url', 'BAILIWICK_PUBLIC_URL', 'from host and port'],
       ['--admin-token', 'BAILIWICK_ADMIN_TOKEN', 'a new one, printed once'],
+      ['--seed', 'BAILIWICK_SEED', ''],
       ['--log-level', 'BAILIWICK_LOG_LEVEL', 'info'],
       ['--tls-cert', 'BAILIWICK_TLS_CERT', ''],
       ['--tls-key', 'BAILIWICK_TLS_KEY', ''],
