@@ -212,6 +212,11 @@ organizations:
     const teams = async (token: string) => (await as(server, token).get('/organizations/acme/teams')).status;
     assert.equal(await teams('the-owners-team-token'), 200);
     assert.equal(await teams('the-audit-trails-token'), 404, 'it reads the audit trail, and nothing else');
+    const { data } = (await as(server, 'the-audit-trails-token').get('/organization/audit-trail')).body;
+    assert.deepEqual(
+      data.map(({ auth, resource }: Json) => [auth.type, auth.description, resource.type, resource.action]),
+      [['System', 'seed', 'organization', 'create']],
+    );
   });
 
   test('are told apart in the export by their slots, without their secrets, and with who made them', async t => {
@@ -365,7 +370,7 @@ describe('GET admin/export', () => {
   });
 });
 
-/** What the API answers to each of these tokens about everything in the world, wherever that may differ. */
+/** What the API answers to each of these tokens about everything in the world. */
 const answersIn = async (
   server: TestServer,
   world: World,
@@ -394,7 +399,7 @@ const answersIn = async (
     (ids[`${kind}s`] ?? []).map(id => ({ list: `/team-${kind}s`, query: `filter[${kind}][id]=${id}` })),
   );
   const paths = (await routesOf(server))
-    .filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v2/') && !path.endsWith('/admin/export'))
+    .filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v2/') && !/export$|audit-trail$/.test(path))
     .flatMap(({ path }) => {
       const [, type = ''] = /([\w-]+)\/\{\w+\}/.exec(path) ?? [];
       const queries = filters.filter(({ list }) => path.endsWith(list)).map(({ query }) => `?${query}&page[size]=100`);
@@ -511,7 +516,7 @@ const workspaceIn = async (world: RandomWorld, organization: string, n: number):
 };
 
 describe('a world goes round', () => {
-  for (let round = 0; round < 3; round++)
+  for (let round = 0; round < 2; round++)
     test(`export, seed, export gives the same bytes, and every answer is the same (${round + 1})`, async t => {
       printSeed(t);
       const directory = await newDirectory(testSeed + round);
@@ -525,7 +530,9 @@ describe('a world goes round', () => {
       const secretOf = new Map(server.secrets.map(({ token, secret }) => [token, secret]));
       const living = made.tokens.filter(({ id }) => secretOf.has(id));
       assert.ok(living.length > 8);
-      const callers = new Dice(testSeed).some(living, 0.5);
+      const oneOf = (kind: 'user' | 'team' | 'organization') => living.filter(token => token[kind] !== undefined)[0];
+      const some = [oneOf('user'), oneOf('team'), oneOf('organization'), new Dice(testSeed).pick(living)];
+      const callers = [...new Set(some)].filter(token => token !== undefined);
       const before = await answersIn(directory.server, world, [
         directory.server.adminToken,
         ...callers.map(({ secret }) => secret),
@@ -573,6 +580,7 @@ const mutate = (world: Json, dice: Dice): void => {
     }
   };
   visit(world);
+  if (places.length === 0) return;
   const { of, key } = dice.pick(places);
   const odd = [
     '',

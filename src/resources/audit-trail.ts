@@ -2,6 +2,7 @@
 
 import { auditedBy } from '../core/authority.ts';
 import { Fault, found } from '../core/fault.ts';
+import { ownDoing } from '../store/audit.ts';
 import { pageOf } from '../store/paging.ts';
 import { sql } from '../store/sql.ts';
 import { placeOf } from '../wire/paging.ts';
@@ -21,7 +22,7 @@ const AuditTrail = exactly({
       auth: exactly({
         accessor_id: text,
         description: text,
-        type: oneOf('Client'),
+        type: oneOf('Client', 'System'),
         impersonator_id: orNull(text),
         organization_id: text,
       }),
@@ -71,7 +72,7 @@ const metaOf = (action: string, before: string | null, after: string | null): ob
   metas[action]?.(JSON.parse(before ?? 'null') as never, JSON.parse(after ?? 'null') as never) ?? null;
 
 const shown = (row: Columns) => {
-  const [id, timestamp, organization, action, type, resource, actor, name, request, before, after] = row;
+  const [id, timestamp, organization, action, type, resource, actorType, actor, name, request, before, after] = row;
   return {
     id,
     version: '0',
@@ -80,7 +81,7 @@ const shown = (row: Columns) => {
     auth: {
       accessor_id: actor,
       description: name,
-      type: 'Client',
+      type: actorType === ownDoing ? 'System' : 'Client',
       impersonator_id: null,
       organization_id: organization,
     },
@@ -98,6 +99,7 @@ type Columns = [
   action: string,
   resourceType: string,
   resource: string,
+  actorType: string,
   actor: string,
   actorName: string,
   request: string,
@@ -107,7 +109,7 @@ type Columns = [
 
 /** Events from before names were kept have the actor's id for its name. */
 const eventsOf = (organization: string, since: string) => sql`
-  select id, created_at, organization_id, action, resource_type, resource_id, actor_id,
+  select id, created_at, organization_id, action, resource_type, resource_id, actor_type, actor_id,
     coalesce(actor_name, actor_id) as actor_name, request_id, before_change, after_change
   from audit_events
   where organization_id = ${organization} and created_at > ${since}`;

@@ -289,7 +289,7 @@ export const get = <const P extends string>(
 
 /** An answer in a form of its own. */
 export const plainGet = <const P extends string>(
-  operation: Given<Read, P> & { readonly run: (request: Request<P>) => Promise<object> },
+  operation: Given<Read, P> & Pick<Read, 'plain'> & { readonly run: (request: Request<P>) => Promise<object> },
 ): Read => ({ plain: true, ...operation, authentication: 'token', method: 'GET', run: operation.run as Read['run'] });
 
 /** A list in a form of its own. */

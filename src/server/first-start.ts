@@ -49,7 +49,7 @@ export const giveAdminToken = async (tx: Tx, making: Making, secret = newToken(m
   const [id, username] = row;
   const tokenId = newId(making.random, 'at');
   const subject = { type: 'authentication_token', id: tokenId, after: { username } };
-  return { username, id: tokenId, token: await addAdminToken(tx, making, id, tokenId, subject, secret) };
+  return { username, id: tokenId, token: await addAdminToken(tx, making, { id, username }, tokenId, subject, secret) };
 };
 
 /** The same for whoever has lost the last one and holds the data. */

@@ -3,6 +3,9 @@
 import { sql } from './sql.ts';
 import type { Tx } from './store.ts';
 
+/** The type of an actor that is no user, team or organization but the server itself. */
+export const ownDoing = 'server';
+
 export type AuditEvent = {
   readonly id: string;
   readonly organization: string | null;

@@ -26,9 +26,6 @@ export const chosenToken = {
 /** A token from all of its characters but the checksum. */
 export const sealed = (body: string): string => body + checksum(body);
 
-/** The slot of a team's or an organization's one token. */
-export const singleToken = 'single';
-
 /** The slot of an organization's token that reads the audit trail, and nothing else. */
 export const auditTrails = 'audit-trails';
 

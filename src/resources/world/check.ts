@@ -5,7 +5,7 @@ import { Fault } from '../../core/fault.ts';
 import { ownersTeam } from '../../store/standing.ts';
 import { kept } from '../../store/token.ts';
 import { isCleanText } from '../../wire/body.ts';
-import { isoTime } from '../../wire/schemas.ts';
+import { instantOf } from '../../wire/time.ts';
 import { checker, pathIn } from '../../wire/validation.ts';
 import { expectAgentPool } from '../organization-settings.ts';
 import { changedSettings as changedProjectSettings } from '../project-settings.ts';
@@ -293,7 +293,7 @@ class Checking {
   }
 
   #time(place: Place): void {
-    if (place.text !== undefined && isoTime(place.text) === undefined)
+    if (place.text !== undefined && instantOf(place.text) === undefined)
       this.#refuse(place, `${place.path.at(-1)} is a time that does not exist`);
   }
 

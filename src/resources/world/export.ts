@@ -6,7 +6,8 @@ import { found } from '../../core/fault.ts';
 import { type Sql, sql } from '../../store/sql.ts';
 import { grantOf } from '../../store/standing.ts';
 import type { Row, Tx } from '../../store/store.ts';
-import { auditTrails, singleToken } from '../../store/token.ts';
+import { auditTrails } from '../../store/token.ts';
+import { single } from '../authentication-tokens.ts';
 import { plainGet } from '../operation.ts';
 import { shownOnProject } from '../team-projects.ts';
 import { shownOnWorkspace } from '../team-workspaces.ts';
@@ -229,7 +230,7 @@ const loadTeams = async (tx: Tx, { token, tokens }: Tokens) => {
       'allow-member-token-management': memberTokens === 1,
       'organization-access': held(organizationAccess),
       members: members(id),
-      ...token(id, singleToken, 'token'),
+      ...token(id, single, 'token'),
       ...tokens(id),
     }),
   );
@@ -295,7 +296,7 @@ export const exported = async (tx: Tx): Promise<World> => {
         'user-tokens-enabled': userTokens === 1,
         ...set(settings.organization, stored),
         'default-project': inside.find(({ isDefault }) => isDefault)?.project.name ?? '',
-        ...tokens.token(id, singleToken, 'token'),
+        ...tokens.token(id, single, 'token'),
         ...tokens.token(id, auditTrails, 'audit-trails-token'),
         memberships: memberships(id),
         teams: teams(id),

@@ -1,21 +1,22 @@
 /** Puts a world into an empty database. It must be without flaws. */
 
 import { type Grant, onProjects, onWorkspaces } from '../../core/access.ts';
-import { addAuditEvent } from '../../store/audit.ts';
-import { newId, type Prefix, type Random } from '../../store/id.ts';
+import { addAuditEvent, ownDoing } from '../../store/audit.ts';
+import { newId, newUuid, type Prefix, type Random } from '../../store/id.ts';
 import { ownersTeam } from '../../store/standing.ts';
 import type { Tx } from '../../store/store.ts';
-import { auditTrails, newToken, singleToken } from '../../store/token.ts';
-import { isoTime } from '../../wire/schemas.ts';
-import { addToken, type Token } from '../authentication-tokens.ts';
+import { auditTrails, newToken } from '../../store/token.ts';
+import { instantOf } from '../../wire/time.ts';
+import { addToken, single, type Token } from '../authentication-tokens.ts';
 import { addInvitation, addMembership } from '../organization-memberships.ts';
 import { addOrganization, changedOrganization } from '../organizations.ts';
 import { changedSettings as changedProjectSettings } from '../project-settings.ts';
 import { addProject, defaultProject } from '../projects.ts';
 import { addTags, type Owner } from '../tag-bindings.ts';
+import { addTeam, addTeamMember, newOwnersTeam, newTeam } from '../team.ts';
 import { addTeamProject, wishOnProject } from '../team-projects.ts';
 import { addTeamWorkspace, wishOnWorkspace } from '../team-workspaces.ts';
-import { addTeam, addTeamMember, changedTeam, newOwnersTeam, newTeam } from '../teams.ts';
+import { changedTeam } from '../teams.ts';
 import { addUser } from '../users.ts';
 import { addWorkspace } from '../workspace-resource.ts';
 import { changedSettings } from '../workspace-settings.ts';
@@ -65,7 +66,7 @@ class Planting {
   }
 
   #timeOf(given: string | null | undefined): string {
-    return (given && isoTime(given)) || this.#next();
+    return (given && instantOf(given)) || this.#next();
   }
 
   #idOf(prefix: Prefix, { id }: Made): string {
@@ -100,7 +101,7 @@ class Planting {
     await addOrganization(this.#tx, changedOrganization(blank, organization));
     const owner = { type: 'organizations', id } as const;
     const whose = `organization ${name}`;
-    await this.#token(owner, whose, organization.token, singleToken);
+    await this.#token(owner, whose, organization.token, single);
     await this.#token(owner, `${whose}, ${auditTrails}`, organization['audit-trails-token'], auditTrails);
     const members = new Map<string, string>();
     for (const membership of memberships) await this.#membership(id, members, membership);
@@ -146,7 +147,7 @@ class Planting {
     }
     const owner = { type: 'teams', id } as const;
     const whose = `team ${organization.name}/${team.name}`;
-    await this.#token(owner, whose, team.token, singleToken);
+    await this.#token(owner, whose, team.token, single);
     await this.#tokens(owner, whose, team.tokens ?? []);
     return id;
   }
@@ -181,7 +182,7 @@ class Planting {
     const { name, lock } = workspace;
     const id = this.#idOf('ws', workspace);
     const createdAt = this.#timeOf(workspace['created-at']);
-    const updatedAt = isoTime(workspace['updated-at'] ?? createdAt) ?? createdAt;
+    const updatedAt = instantOf(workspace['updated-at'] ?? createdAt) ?? createdAt;
     const settings = changedSettings({}, workspace, noMatterWhich);
     const locked = lock ? { ...this.#actorNamed(lock.by), reason: lock.reason ?? null } : null;
     await addWorkspace(this.#tx, { id, organizationId, project, name, settings, createdAt, updatedAt, lock: locked });
@@ -229,7 +230,7 @@ class Planting {
       description,
       createdBy: by === undefined ? owner : this.#actorNamed(by),
       createdAt: this.#timeOf(token['created-at']),
-      expiredAt: end ? (isoTime(end) ?? null) : null,
+      expiredAt: end ? (instantOf(end) ?? null) : null,
     };
     const secret = token.secret ?? newToken(this.#making.random);
     await addToken(this.#tx, made, secret, this.#making.key);
@@ -239,7 +240,7 @@ class Planting {
 }
 
 /** Nobody's doing but that of whoever started the server. */
-const seeding = { actor: { type: 'server', id: 'seed' }, token: 'seed', request: 'start' } as const;
+const seeding = { actor: { type: ownDoing, id: 'seed', name: 'seed' }, token: 'seed', request: 'start' } as const;
 
 /** Gives back the secrets that were made. One audit row tells of each user and of each organization with all that is in it. */
 export const plant = async (tx: Tx, world: World, making: Making): Promise<NewSecret[]> => {
@@ -258,7 +259,7 @@ export const plant = async (tx: Tx, world: World, making: Making): Promise<NewSe
   for (const { type, organization, after } of rows)
     await addAuditEvent(tx, {
       ...created,
-      id: newId(making.random, 'ae'),
+      id: newUuid(making.random),
       organization: organization ?? null,
       resource: { type, id: after.id ?? '' },
       after,
