@@ -92,12 +92,12 @@ describe('--seed', together, () => {
     const ground = new Ground(t);
     mkdirSync(ground.path('folder'));
     writeFileSync(ground.path('large'), '');
-    truncateSync(ground.path('large'), 16 * 1024 * 1024 + 1);
+    truncateSync(ground.path('large'), 64 * 1024 * 1024 + 1);
     writeFileSync(ground.path('latin'), Buffer.from('users:\n  - { username: ada, email: "\xe9@b" }\n', 'latin1'));
     const refusals = {
       missing: ['bailiwick: cannot read the seed missing: there is no such file'],
       folder: ['bailiwick: cannot read the seed folder: it is a folder'],
-      large: ['bailiwick: cannot read the seed large: it is larger than 16 MiB'],
+      large: ['bailiwick: cannot read the seed large: it is larger than 64 MiB'],
       latin: [
         'latin:2:1: this line is not valid UTF-8',
         'bailiwick: the seed latin is refused, and nothing was planted',

@@ -484,7 +484,12 @@ const workspaceIn = async (world: RandomWorld, organization: string, n: number):
   const project = dice.pick(world.projects.filter(each => each.organization === organization));
   const { id } = await actor.make(`/organizations/${organization}/workspaces`, {
     type: 'workspaces',
-    attributes: { name: `${organization}-${n}`, 'auto-apply': dice.chance(0.5), 'trigger-prefixes': ['b', 'a'] },
+    attributes: {
+      name: `${organization}-${n}`,
+      'auto-apply': dice.chance(0.5),
+      'trigger-prefixes': ['b', 'a'],
+      'vcs-repo': { branch: 'main', identifier: 'acme/web', 'tags-regex': null, 'of-their-own': { x: 1 } },
+    },
     relationships: { project: { data: { type: 'projects', id: project.id } } },
   });
   if (dice.chance(0.5))

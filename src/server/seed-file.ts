@@ -7,7 +7,7 @@ import { flawsOf, type Path } from '../resources/world/check.ts';
 import type { World } from '../resources/world/shape.ts';
 import { StartFault } from '../store/store.ts';
 
-const largestSeed = 16 * 1024 * 1024;
+const largestSeed = 64 * 1024 * 1024;
 /** More than anybody reads. */
 const mostFlaws = 100;
 const deepest = 50;

@@ -7,6 +7,7 @@ import { type Sql, sql } from '../../store/sql.ts';
 import { grantOf } from '../../store/standing.ts';
 import type { Row, Tx } from '../../store/store.ts';
 import { auditTrails } from '../../store/token.ts';
+import type { TProperties } from '../../wire/schemas.ts';
 import { single } from '../authentication-tokens.ts';
 import { plainGet } from '../operation.ts';
 import { shownOnProject } from '../team-projects.ts';
@@ -25,11 +26,19 @@ const owned = async <R extends Row, T>(
 };
 
 /** Those that were set, in the order in which the schema has them. */
-const set = <S extends object>(settable: S, stored: string): { [K in keyof S]?: never } => {
-  const values = JSON.parse(stored) as Record<string, unknown>;
-  const names = Object.keys(settable).filter(name => (values[name] ?? null) !== null);
-  return Object.fromEntries(names.map(name => [name, values[name]])) as { [K in keyof S]?: never };
-};
+const set = <P extends TProperties>(settable: P, stored: string): { [K in keyof P]?: never } =>
+  known(settable, JSON.parse(stored)) as { [K in keyof P]?: never };
+
+/** Without what clients have added of their own, which the API ignores and a seed refuses. */
+const known = (properties: TProperties, values: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(properties)
+      .filter(([name]) => (values[name] ?? null) !== null)
+      .map(([name, schema]) => {
+        const { properties: inner } = schema as { properties?: TProperties };
+        return [name, inner ? known(inner, values[name] as Record<string, unknown>) : values[name]];
+      }),
+  );
 
 const held = (access: OrganizationAccess) =>
   Object.fromEntries(
