@@ -117,7 +117,7 @@ export const saveAll = async (tx: Tx, owner: Owner, present: readonly TagBinding
 };
 
 /** All tags of what has none yet. */
-export const addTags = (tx: Tx, owner: Owner, tags: readonly TagBinding[]) => save(tx, owner, [], tags);
+export const addTags = (tx: Tx, owner: Owner, tags: readonly TagBinding[]) => saveAll(tx, owner, [], tags);
 
 /** The tags of a project as rows, each with where it is inherited from. */
 const rowsOfProject = (project: Sql): Sql => sql`
