@@ -408,6 +408,29 @@ describe('counts', () => {
   });
 });
 
+describe('a project that another document includes', () => {
+  test('comes with a workspace to whoever sees it, and to nobody else', async () => {
+    const organization = await newOrganization();
+    const project = await made(organization, { name: 'home' });
+    const workspace = await workspaceIn(organization, project);
+    const { actor: reader, team } = await memberOf(organization);
+    await directory.grant(owner, project, team, { access: 'read' });
+    const { actor: guest, team: guests } = await memberOf(organization);
+    await directory.workspaceGrant(owner, workspace, guests, { access: 'admin' });
+    for (const path of [`/workspaces/${workspace}`, `/organizations/${organization}/workspaces`])
+      for (const [actor, seen] of [
+        [owner, true],
+        [reader, true],
+        [guest, false],
+      ] as const) {
+        const { status, body } = await actor.get(`${path}?include=project`);
+        const shown = await actor.get(`/projects/${project}`);
+        assert.deepEqual([status, shown.status], [200, seen ? 200 : 404]);
+        assert.deepEqual(body.included, seen ? [shown.body.data] : []);
+      }
+  });
+});
+
 describe('permissions', () => {
   const all = [
     'can-read',

@@ -209,7 +209,7 @@ const beside = (caller: Caller, withTags: boolean): Sql[] => {
 // A grant on a project, whichever it is, shows the project.
 
 /** The projects of the organization that the caller sees, for a query over `projects`. */
-export const visible = (stand: Standing): Sql => sql`projects.organization_id = ${stand.organization}
+const visible = (stand: Standing): Sql => sql`projects.organization_id = ${stand.organization}
   and ${seesEveryProject(stand) ? sql`1 = 1` : sql`projects.id in (${granted(stand)})`}`;
 
 /** How many they are. */
@@ -251,7 +251,7 @@ const standingOn = (stand: Standing, project: string, onDefaultProject: boolean,
 
 type Asker = { readonly tx: Tx; readonly caller: Caller };
 
-/** A page of the projects for which `which` holds, and how many the caller sees at all. */
+/** A page of the projects that the caller sees and for which `which` holds, and how many it sees at all. */
 export const pageOfProjects = async (
   { tx, caller }: Asker,
   stand: Standing,
@@ -260,7 +260,7 @@ export const pageOfProjects = async (
   order: Order | undefined,
   withTags: boolean,
 ): Promise<Listing<Seen> & { readonly seen: number }> => {
-  const rows = await pageOf<Columns>(tx, sql`${selected} where ${which}`, page, order, {
+  const rows = await pageOf<Columns>(tx, sql`${selected} where ${visible(stand)} and ${which}`, page, order, {
     columns: beside(caller, withTags),
     totals: [seen(stand)],
   });
@@ -268,7 +268,7 @@ export const pageOfProjects = async (
   return { items: rows.items.map(row => fromRow(row, all, stand, withTags)), total: rows.total, seen: all };
 };
 
-/** One project, as a caller sees it who may. */
+/** One project, if the caller sees it. */
 export const projectSeen = async (
   asker: Asker,
   stand: Standing,

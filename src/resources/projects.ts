@@ -11,7 +11,7 @@ import {
   type Standing,
 } from '../core/authority.ts';
 import { Fault, found, nameTaken, refused } from '../core/fault.ts';
-import { contains } from '../store/search.ts';
+import { contains, isAmong } from '../store/search.ts';
 import { type Sql, sql } from '../store/sql.ts';
 import {
   inOrganizationNamed,
@@ -50,7 +50,6 @@ import {
   projectSeen,
   type Seen,
   shown,
-  visible,
 } from './project-view.ts';
 import { EffectiveTagBindingResource, saveTags, tagFilters, taggedProjects, wishedTags } from './tag-bindings.ts';
 
@@ -145,7 +144,7 @@ const allowed = (may: (standing: Standing) => boolean, stand: Standing, grants: 
 /** By name: one of several whole ones, or a part of it. */
 const named = (request: Request): Sql => {
   const names = request.valuesOf('filter[names]') ?? [];
-  if (names.length > 0) return sql`lower(projects.name) in (${names.map(name => name.toLowerCase())})`;
+  if (names.length > 0) return isAmong(sql`projects.name`, names);
   const part = request.parameter('q') ?? '';
   return part === '' ? sql`1 = 1` : contains(sql`projects.name`, part);
 };
@@ -191,12 +190,7 @@ const listing = list({
     const { stand, grants } = found(await standingIn(request, asked.length > 0), ({ stand }) =>
       mayReadOrganization(stand),
     );
-    const which = [
-      visible(stand),
-      named(request),
-      taggedProjects(request),
-      ...asked.map(may => allowed(may, stand, grants)),
-    ];
+    const which = [named(request), taggedProjects(request), ...asked.map(may => allowed(may, stand, grants))];
     const listed = await pageOfProjects(
       request,
       stand,
