@@ -307,6 +307,18 @@ describe('include=effective_tag_bindings', () => {
       assert.ok(!plain.text.includes('included') && !plain.text.includes('"tb-'));
   });
 
+  test('leaves the tag as it is, so that it holds in an If-Match, on a workspace too', async () => {
+    const organization = await newOrganization();
+    const project = await made(organization, { name: 'one' }, tagged(tag('a')));
+    const workspace = await workspaceIn(organization, project);
+    for (const path of [`/projects/${project}`, `/workspaces/${workspace}`]) {
+      const { headers, body } = await owner.get(`${path}?include=effective_tag_bindings`);
+      assert.equal(body.included.length, 1);
+      assert.equal(headers.etag, (await owner.get(path)).headers.etag);
+      assert.equal((await owner.patch(path, {}, { 'if-match': `${headers.etag}` })).status, 200);
+    }
+  });
+
   test('400 for any other, in words that the Go client looks for', async () => {
     const organization = await newOrganization();
     const id = await defaultOf(organization);

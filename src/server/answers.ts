@@ -2,7 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, type Problem } from '../core/fault.ts';
-import { mediaType } from '../wire/document.ts';
+import { type Document, mediaType, withoutIncluded } from '../wire/document.ts';
 import { answerTo, type ErrorAnswer, faultOfOurs } from '../wire/errors.ts';
 import { etag } from '../wire/etag.ts';
 
@@ -22,15 +22,15 @@ const asItIs = (text: unknown): string => text as string;
 export const plainMediaType = 'application/json';
 
 /** A tag is of the resource, whatever else the document includes: it must hold in an If-Match. */
-const withoutIncluded = (document: object): object =>
-  'included' in document ? { ...document, included: undefined } : document;
+const ofTheResource = (document: object): object =>
+  'included' in document ? withoutIncluded(document as Document) : document;
 
 export const sendDocument = (
   reply: FastifyReply,
   status: number,
   document: object,
   {
-    tagged = withoutIncluded(document),
+    tagged = ofTheResource(document),
     type = mediaType,
     indented = false,
   }: { readonly tagged?: object | undefined; readonly type?: string; readonly indented?: boolean } = {},

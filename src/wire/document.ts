@@ -28,6 +28,20 @@ export const one = (data: Resource, included?: readonly Resource[]): Document =>
   ...(included && { included }),
 });
 
+/** The same document where nothing is included: what is only linked otherwise is not named either. */
+export const withoutIncluded = ({ included, ...document }: Document): Document => ({
+  ...document,
+  data: Array.isArray(document.data) ? document.data.map(linking) : linking(document.data as Resource),
+});
+
+const linking = (resource: Resource): Resource => {
+  const relationships = Object.entries(resource.relationships ?? {}).map(([name, relationship]) => {
+    const { data, links } = relationship;
+    return [name, Array.isArray(data) && links ? { links } : relationship];
+  });
+  return resource.relationships ? { ...resource, relationships: Object.fromEntries(relationships) } : resource;
+};
+
 export const pathOf = (type: string, id: string): string => `/api/v2/${type}/${id}`;
 
 export const identifier = (type: string, id: string): Identifier => ({ id, type });
