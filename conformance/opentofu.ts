@@ -258,7 +258,7 @@ export const useOpenTofu = async (
   await planNothing(imported, 'plan after import');
 
   say('data sources');
-  const data = await prepare('data', 'data');
+  const data = await prepare('data-sources', 'data-sources');
   give(data, dataVariables(organization, resources));
   const read = await call(data, ['apply', '-auto-approve', '-input=false', '-json']);
   const found = (await resourcesIn(data)).filter(({ mode }) => mode === 'data');
