@@ -5,6 +5,7 @@ go 1.26.4
 require (
 	github.com/hashicorp/go-tfe v1.110.0
 	github.com/hashicorp/go-tfe/v2 v2.1.0
+	github.com/microsoft/kiota-abstractions-go v1.9.4
 )
 
 require (
@@ -18,7 +19,6 @@ require (
 	github.com/hashicorp/go-slug v0.16.8 // indirect
 	github.com/hashicorp/go-version v1.9.0 // indirect
 	github.com/hashicorp/jsonapi v1.4.3-0.20250220162346-81a76b606f3e // indirect
-	github.com/microsoft/kiota-abstractions-go v1.9.4 // indirect
 	github.com/microsoft/kiota-http-go v1.5.6 // indirect
 	github.com/microsoft/kiota-serialization-form-go v1.1.3 // indirect
 	github.com/microsoft/kiota-serialization-json-go v1.1.2 // indirect

@@ -129,10 +129,13 @@ func (c *Check) OK(err error) {
 	}
 }
 
-// Text gives an error with whatever it carries besides its message.
+// Text gives an error with the details that it, or an error within it, carries besides its message.
 func Text(err error) string {
-	value := reflect.Indirect(reflect.ValueOf(err))
-	if value.Kind() == reflect.Struct {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		value := reflect.Indirect(reflect.ValueOf(inner))
+		if value.Kind() != reflect.Struct {
+			continue
+		}
 		if details := value.FieldByName("Details"); details.IsValid() && details.Kind() == reflect.Slice && details.Len() > 0 {
 			return fmt.Sprintf("%v %v", err, details.Interface())
 		}

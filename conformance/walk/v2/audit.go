@@ -1,12 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"bailiwick.test/conformance/walk/report"
 	"github.com/hashicorp/go-tfe/v2/api"
 	"github.com/hashicorp/go-tfe/v2/api/models"
-	"github.com/hashicorp/go-tfe/v2/api/organization"
 )
 
 func (w *walk) auditTrail() {
@@ -14,28 +14,25 @@ func (w *walk) auditTrail() {
 		family    = "Audit trail"
 		operation = "GET /api/v2/organization/audit-trail"
 	)
-	type query = organization.AuditTrailRequestBuilderGetQueryParameters
 	var client *api.ApiClient
-	list := func(c check, query query) document {
+	// With any parameter the builder of this version panics.
+	list := func(c check, query string) document {
 		if client == nil {
 			c.Stopf("there is no client with the organization's token: an earlier check failed")
 		}
-		return c.got(client.Organization().AuditTrail().Get(w.context, with(query)))
+		return c.got(client.Organization().AuditTrail().WithUrl(w.at("organization/audit-trail?"+query)).Get(w.context, nil))
 	}
 	part := func(event resource, name string) object {
 		content, _ := event[name].(object)
 		return content
 	}
 
-	w.check(family, operation, "events, newest page by page", func(c check) {
+	w.check(family, operation, "events", func(c check) {
 		made := c.got(w.within(c).AuthenticationToken().Post(w.context, token(c, object{}), nil)).one
 		client = w.client(c, secretOf(made))
-		page := list(c, query{Pagenumber: new(int32(1)), Pagesize: new(int32(4))})
-		report.Equal(c.Check, "events on the page", len(page.many), 4)
-		c.holds("pagination", page.pagination, object{"current_page": 1, "next_page": 2})
-		last := list(c, query{Pagenumber: new(int32(page.pagination["total_pages"].(float64))), Pagesize: new(int32(4))})
-		c.That("the last page has no next", last.pagination["next_page"] == nil)
-		for _, event := range page.many {
+		found := c.got(client.Organization().AuditTrail().Get(w.context, nil))
+		c.holds("pagination", found.pagination, object{"current_page": 1, "prev_page": nil, "next_page": nil, "total_pages": 1, "total_count": len(found.many)})
+		for _, event := range found.many {
 			c.holds("event", object(event), object{"type": "Resource"})
 			c.That("an event has id, version and time", event["id"] != nil && event["version"] != nil && event["timestamp"] != nil)
 			for of, names := range map[string][]string{
@@ -47,16 +44,23 @@ func (w *walk) auditTrail() {
 			}
 		}
 	})
-	w.check(family, operation, "what was done to team access", func(c check) {
+	w.check(family, operation, "pages"+byAddress, func(c check) {
+		page := list(c, "page[number]=1&page[size]=4")
+		report.Equal(c.Check, "events on the page", len(page.many), 4)
+		c.holds("pagination", page.pagination, object{"current_page": 1, "next_page": 2})
+		last := list(c, fmt.Sprintf("page[number]=%v&page[size]=4", page.pagination["total_pages"]))
+		c.That("the last page has no next", last.pagination["next_page"] == nil)
+	})
+	w.check(family, operation, "what was done to team access"+byAddress, func(c check) {
 		team, project := c.needs("team", w.team), c.needs("project", w.project)
-		since := time.Now().UTC()
+		since := time.Now().UTC().Format(time.RFC3339Nano)
 		grant := c.got(w.api.TeamProjects().Post(w.context, fill(c, models.NewTeamProjectsEnvelope(), envelope("team-projects", object{"access": "read"}, object{
 			"team": to("teams", team.id()), "project": to("projects", project.id()),
 		})), nil)).one
 		one := w.api.TeamProjects().ByTeam_project_id(grant.id())
 		c.got(one.Patch(w.context, fill(c, models.NewTeamProjectsEnvelope(), envelope("team-projects", object{"access": "admin"}, nil)), nil))
 		c.OK(one.Delete(w.context, nil))
-		actions := report.Map(list(c, query{Since: &since}).many, func(event resource) string {
+		actions := report.Map(list(c, "since="+since).many, func(event resource) string {
 			return part(event, "resource")["type"].(string) + " " + part(event, "resource")["action"].(string)
 		})
 		report.Same(c.Check, "events", actions, []string{"project add_team", "project update_team_permissions", "project remove_team"})

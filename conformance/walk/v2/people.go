@@ -44,7 +44,7 @@ func (w *walk) account() {
 		c.OK(err)
 		set := func(current, next, again string) error {
 			attributes := object{"current_password": current, "password": next, "password_confirmation": again}
-			_, err := member.Account().Password().Patch(w.context, fill(c, account.NewPasswordPatchRequestBody(), envelope("users", attributes, nil)), nil)
+			_, err := member.Account().Password().Patch(w.context, fill(c, account.NewPasswordPatchRequestBody(), object{"data": object{"attributes": attributes}}), nil)
 			return err
 		}
 		c.OK(set("", "over the hills", "over the hills"))
