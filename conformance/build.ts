@@ -6,10 +6,15 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { NoCommand, run } from './processes.ts';
 
-export type Provider = { readonly version: string; readonly binary: string | undefined };
+/** A provider without a binary is one that the registry does not have. */
+export type Provider = { readonly version: string; readonly optional: boolean; readonly binary: string | undefined };
+
+type Walk = { readonly name: string; readonly version: string; readonly remark: string; readonly binary: string };
 
 export type Clients = {
-  readonly walks: readonly { readonly name: string; readonly version: string; readonly binary: string }[];
+  readonly walks: readonly Walk[];
+  /** The README's Go test. */
+  readonly example: string;
   readonly tofu: { readonly version: string; readonly binary: string };
   readonly providers: readonly Provider[];
 };
@@ -17,15 +22,28 @@ export type Clients = {
 /** A fault that is told in one line. */
 export class Fault extends Error {}
 
+/** The registry does not have a version, or does not hand it out. */
+class Refused extends Fault {}
+
 const here = import.meta.dirname;
 const walkFolder = join(here, 'walk');
 
 export const tofuVersion = '1.12.6';
 
-/** A provider that may be left out is one that not every Go module proxy hands out. */
+/** An optional version runs where the registry has it; not every registry does. */
 const providerVersions = [
-  { version: '0.80.0', mayBeLeftOut: true },
-  { version: '0.79.0', mayBeLeftOut: false },
+  { version: '0.80.0', optional: true },
+  { version: '0.79.0', optional: false },
+];
+
+const walkClients = [
+  { folder: 'v1', module: 'github.com/hashicorp/go-tfe', name: 'go-tfe v1', remark: '' },
+  {
+    folder: 'v2',
+    module: 'github.com/hashicorp/go-tfe/v2',
+    name: 'go-tfe v2',
+    remark: 'The provider 0.80.0 has 2.4.0, which the registry did not have; this is the nearest that it had.',
+  },
 ];
 
 /** Go compiles much faster without optimizing, and these programs mostly wait for the server. */
@@ -37,11 +55,13 @@ const cacheFolder = (): string =>
   process.env.BAILIWICK_CONFORMANCE_CACHE ||
   join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'bailiwick', 'conformance');
 
+/** Asked for in the walks' folder, where a Go that is older than they need gets a newer one if it can. */
 export const checkGo = async (): Promise<string> => {
   const needed = `conformance: needs Go ${oldest.join('.')} or newer`;
-  const { stdout } = await run('go', ['env', 'GOVERSION']).catch(error => {
+  const { code, stdout, stderr } = await run('go', ['env', '-C', walkFolder, 'GOVERSION']).catch(error => {
     throw error instanceof NoCommand ? new Fault(`${needed}, and there is no "go" in the path`) : error;
   });
+  if (code !== 0) throw new Fault(`${needed}: ${stderr.trim()}`);
   const [major = 0, minor = 0] = stdout.trim().replace(/^go/, '').split('.').map(Number);
   if (major < oldest[0] || (major === oldest[0] && minor < oldest[1]))
     throw new Fault(`${needed}, and this is ${stdout.trim()}`);
@@ -55,8 +75,12 @@ const go = async (args: readonly string[]): Promise<string> => {
 };
 
 /** Where the source of a module is after it was downloaded. */
-const download = async (module: string): Promise<string> =>
-  JSON.parse(await go(['mod', 'download', '-json', module])).Dir;
+const download = async (module: string): Promise<string> => {
+  const { stdout, stderr } = await run('go', ['mod', 'download', '-json', module], { env: environment });
+  const { Dir: folder, Error: fault = stderr } = JSON.parse(stdout || '{}');
+  if (folder) return folder;
+  throw new (/: (403|404|410) /.test(fault) ? Refused : Fault)(`go mod download ${module} failed: ${fault.trim()}`);
+};
 
 /** The binary of that name, built if it is not there yet. */
 const kept = async (
@@ -108,31 +132,32 @@ export const buildClients = async (goVersion: string, say: (text: string) => voi
   tofuSource?.catch(() => {});
 
   const hash = walkHash();
-  const walks = [];
-  for (const [folder, module, name] of [
-    ['v1', 'github.com/hashicorp/go-tfe', 'go-tfe v1'],
-    ['v2', 'github.com/hashicorp/go-tfe/v2', 'go-tfe v2'],
-  ] as const) {
+  const walks: Walk[] = [];
+  for (const { folder, module, name, remark } of walkClients) {
     const binary = await kept(`walk-${folder}-${hash}-${goVersion}`, say, target =>
       go(['build', '-C', walkFolder, ...flags, '-ldflags=-s -w', '-o', target, `./${folder}`]),
     );
-    walks.push({ name, version: walkVersion(module), binary });
+    walks.push({ name, version: walkVersion(module), remark, binary });
   }
+  const example = await kept(`walk-readme-${hash}-${goVersion}`, say, target =>
+    go(['test', '-C', walkFolder, '-c', ...flags, '-o', target, './readme']),
+  );
 
   const providers: Provider[] = [];
-  for (const { version, mayBeLeftOut } of providerVersions) {
+  for (const { version, optional } of providerVersions) {
     const module = 'github.com/hashicorp/terraform-provider-tfe';
+    const name = `terraform-provider-tfe-${version}-${goVersion}`;
     try {
-      const binary = await kept(`terraform-provider-tfe-${version}-${goVersion}`, say, async target => {
-        const source = await download(`${module}@v${version}`);
-        const variables = `-s -w -X ${module}/version.ProviderVersion=${version}`;
-        await go(['build', '-C', source, ...flags, `-ldflags=${variables}`, '-o', target, '.']);
-      });
-      providers.push({ version, binary });
+      const source = isKept(name) ? '' : await download(`${module}@v${version}`);
+      const variables = `-s -w -X ${module}/version.ProviderVersion=${version}`;
+      const binary = await kept(name, say, target =>
+        go(['build', '-C', source, ...flags, `-ldflags=${variables}`, '-o', target, '.']),
+      );
+      providers.push({ version, optional, binary });
     } catch (error) {
-      if (!mayBeLeftOut || !(error instanceof Fault)) throw error;
-      say(`the provider ${version} cannot be had here and is left out`);
-      providers.push({ version, binary: undefined });
+      if (!optional || !(error instanceof Refused)) throw error;
+      say(`the provider ${version} is not run: the registry does not have it`);
+      providers.push({ version, optional, binary: undefined });
     }
   }
 
@@ -141,5 +166,5 @@ export const buildClients = async (goVersion: string, say: (text: string) => voi
     const variables = '-s -w -X github.com/opentofu/opentofu/version.dev=no';
     await go(['build', '-C', source ?? '', ...flags, `-ldflags=${variables}`, '-o', target, './cmd/tofu']);
   });
-  return { walks, tofu: { version: tofuVersion, binary: tofu }, providers };
+  return { walks, example, tofu: { version: tofuVersion, binary: tofu }, providers };
 };

@@ -112,31 +112,35 @@ const sectionOf = (document: string, version: string): string | undefined => {
   return rest?.split(/\n\n#{2,3} /)[0]?.trimEnd();
 };
 
-/** A provider that was left out of this run keeps what the document has on it. */
-export const compose = (results: Results, present: string): string => {
+/**
+ * The document that a run gives. What it says of an optional version is written only by a run that has it, and held against
+ * no other: whether the registry has it is not ours to promise.
+ */
+export const compose = (results: Results, present: string, write: boolean): string => {
   const { clients, steps } = results;
-  const sections = clients.providers.map(({ version, binary }) => [
-    providerHeading(version),
-    binary === undefined
-      ? (sectionOf(present, version) ??
-        'Not run: this version could not be had from the Go module proxy of the machine that wrote this page.')
-      : providerTables(steps.filter(({ provider }) => provider === version)),
-  ]);
+  const sections = clients.providers.map(({ version, optional, binary }) => {
+    const kept = optional && !(write && binary) ? sectionOf(present, version) : undefined;
+    const ran = steps.filter(({ provider }) => provider === version);
+    return [
+      providerHeading(version),
+      kept ?? (binary ? providerTables(ran) : 'Not run: the registry does not have it.'),
+    ];
+  });
   return `${[
     '# Compatibility',
     'What the real clients do against the server, written by `npm run conformance -- --write`. Do not edit it: `npm run conformance` fails when it is not what a run gives.',
-    `${yes} all checks hold, ${no} some do not, ${nothing} the client has no such method, or the resource no such step.`,
+    `${yes} all checks hold, ${no} some do not, ${nothing} the client has no method for it, or the resource no such step.`,
     '## Clients',
     table(
-      ['Client', 'Version'],
+      ['Client', 'Version', 'Remark'],
       [
-        ...clients.walks.map(({ name, version }) => [name, version]),
-        ['OpenTofu', clients.tofu.version],
-        ...clients.providers.map(({ version }) => ['`tfe` provider', version]),
+        ...clients.walks.map(({ name, version, remark }) => [name, version, remark]),
+        ['OpenTofu', clients.tofu.version, ''],
+        ...clients.providers.map(({ version }) => ['`tfe` provider', version, '']),
       ],
     ),
     '## Operations',
-    'Each client walks the operations it has a method for. Paths are under `/api/v2`.',
+    'Each client walks the operations it has a method for, and compares what it decoded. Paths are under `/api/v2`. “Asked for by address” is a request of ours through the client, where this version has no method or a broken one and a newer version has it.',
     walkTables(results),
     '## OpenTofu with the `tfe` provider',
     'Every resource is created, planned again, updated, planned again, imported into an empty state, planned again, and destroyed; a plan has to come out empty. After the end the server has to answer 404 for everything that has an address of its own.',

@@ -45,8 +45,8 @@ type Message = {
   };
 };
 
-/** Where the source address of the configurations is looked for in the mirror. */
-const source = 'bailiwick.test/conformance/tfe';
+/** What OpenTofu takes "hashicorp/tfe" for. */
+const source = 'registry.opentofu.org/hashicorp/tfe';
 const configurations = join(import.meta.dirname, 'opentofu');
 const changing = { project: 'tfe_team_project_access.changing', workspace: 'tfe_team_access.changing' };
 
@@ -56,9 +56,36 @@ const platform = (): string => {
   return `${system}_${processor}`;
 };
 
+type Built = { readonly version: string; readonly binary: string };
+
+/** Settings by which OpenTofu takes the provider from a mirror in the folder, and from nowhere else. */
+export const environmentFor = (provider: Built, server: Server, folder: string): NodeJS.ProcessEnv => {
+  const mirror = join(folder, 'mirror');
+  const place = join(mirror, source, provider.version, platform());
+  mkdirSync(place, { recursive: true });
+  symlinkSync(provider.binary, join(place, `terraform-provider-tfe_v${provider.version}`));
+  const cliConfiguration = join(folder, 'cli.tfrc');
+  writeFileSync(
+    cliConfiguration,
+    `disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror {\n    path = ${JSON.stringify(mirror)}\n  }\n}\n`,
+  );
+  return {
+    TF_CLI_CONFIG_FILE: cliConfiguration,
+    TF_IN_AUTOMATION: '1',
+    CHECKPOINT_DISABLE: '1',
+    TFE_HOSTNAME: server.host,
+    TFE_TOKEN: server.token,
+    TFE_ORGANIZATION: undefined,
+    TF_LOG: undefined,
+    SSL_CERT_FILE: server.certificate,
+    // Go reads that file on neither of these.
+    TFE_SSL_SKIP_VERIFY: ['darwin', 'win32'].includes(process.platform) ? 'true' : undefined,
+  };
+};
+
 export const useOpenTofu = async (
   tofu: string,
-  provider: { readonly version: string; readonly binary: string },
+  provider: Built,
   server: Server,
   folder: string,
   say: (text: string) => void,
@@ -69,26 +96,7 @@ export const useOpenTofu = async (
     rows.push({ provider: version, kind, name, step, ok: fault === '', detail: fault });
   };
 
-  // The provider comes from a mirror on this machine and from nowhere else.
-  const mirror = join(folder, 'mirror');
-  const place = join(mirror, source, version, platform());
-  mkdirSync(place, { recursive: true });
-  symlinkSync(provider.binary, join(place, `terraform-provider-tfe_v${version}`));
-  const cliConfiguration = join(folder, 'cli.tfrc');
-  writeFileSync(
-    cliConfiguration,
-    `disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror {\n    path = ${JSON.stringify(mirror)}\n  }\n}\n`,
-  );
-  const env = {
-    TF_CLI_CONFIG_FILE: cliConfiguration,
-    TF_IN_AUTOMATION: '1',
-    CHECKPOINT_DISABLE: '1',
-    TFE_HOSTNAME: server.host,
-    TFE_TOKEN: server.token,
-    TFE_ORGANIZATION: undefined,
-    TF_LOG: undefined,
-    SSL_CERT_FILE: server.certificate,
-  };
+  const env = environmentFor(provider, server, folder);
 
   const call = async (cwd: string, args: readonly string[]) => {
     const outcome = await run(tofu, args, { cwd, env, limit: 3 * 60_000 });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildClients, checkGo, Fault } from './build.ts';
 import { compose, shape } from './document.ts';
+import { useExamples } from './examples.ts';
 import { type StepRow, useOpenTofu } from './opentofu.ts';
 import { stopAll } from './processes.ts';
 import { type Server, startServer } from './server.ts';
@@ -52,6 +53,10 @@ const main = async (folder: string, write: boolean): Promise<boolean> => {
     say(`${name} ${version}`);
     walks.push(...(await walk(name, binary, server)));
   }
+  say('the examples of the README');
+  const aside = join(folder, 'examples');
+  mkdirSync(aside);
+  const examples = await useExamples(clients, server, aside);
   const steps: StepRow[] = [];
   for (const { version, binary } of clients.providers) {
     if (binary === undefined) continue;
@@ -69,6 +74,8 @@ const main = async (folder: string, write: boolean): Promise<boolean> => {
     if (!ok) process.stdout.write(`FAILED  ${client}: ${operation}: ${check}\n        ${detail}\n`);
   for (const { provider, name, step, detail, ok } of steps)
     if (!ok) process.stdout.write(`FAILED  provider ${provider}: ${name}: ${step}\n        ${detail}\n`);
+  for (const { name, detail, ok } of examples)
+    if (!ok) process.stdout.write(`FAILED  README: ${name}\n        ${detail}\n`);
   const walked = new Set(walks.map(({ operation }) => shape(operation)));
   const unwalked = served.filter(operation => !isOurs(operation) && !walked.has(shape(operation)));
   for (const operation of unwalked) process.stdout.write(`no client method for ${operation}\n`);
@@ -83,25 +90,32 @@ const main = async (folder: string, write: boolean): Promise<boolean> => {
       ]),
       ...clients.providers.map(({ version, binary }) =>
         binary === undefined
-          ? [`OpenTofu ${clients.tofu.version}, provider ${version}`, 'left out', nothing]
+          ? [`OpenTofu ${clients.tofu.version}, provider ${version}`, 'not run', nothing]
           : [
               `OpenTofu ${clients.tofu.version}, provider ${version}`,
               ...countOf(steps.filter(({ provider }) => provider === version)),
             ],
       ),
+      ['examples of the README', ...countOf(examples)],
     ],
   );
-  const all = [...walks, ...steps];
+  const all = [...walks, ...steps, ...examples];
   const failed = all.filter(({ ok }) => !ok).length;
   process.stdout.write(`\n${all.length - failed} passed, ${failed} failed\n`);
   if (failed > 0 && server.log() !== '') process.stdout.write(`\nThe server's log:\n${server.log()}\n`);
 
+  // What failed is nothing to write down.
+  if (failed > 0) return false;
   const present = existsSync(documentPath) ? readFileSync(documentPath, 'utf8') : '';
-  const document = compose({ clients, served: served.filter(operation => !isOurs(operation)), walks, steps }, present);
+  const document = compose(
+    { clients, served: served.filter(operation => !isOurs(operation)), walks, steps },
+    present,
+    write,
+  );
   if (write) writeFileSync(documentPath, document);
-  else if (failed === 0 && document !== present)
+  else if (document !== present)
     throw new Fault('docs/compatibility.md is not what this run gives: npm run conformance -- --write writes it anew');
-  return failed === 0;
+  return true;
 };
 
 const nothing = '–';

@@ -15,6 +15,8 @@ export type Server = {
   /** The host and port of it. */
   readonly host: string;
   readonly token: string;
+  /** Where it was started. */
+  readonly folder: string;
   readonly certificate: string;
   readonly ask: (method: string, path: string, body?: unknown) => Promise<Answer>;
   /** What it logged, for when something went wrong. */
@@ -68,5 +70,5 @@ export const startServer = async (folder: string): Promise<Server> => {
       sent.once('error', reject);
       sent.end(body === undefined ? undefined : JSON.stringify(body));
     });
-  return { address: `https://${host}`, host, token, certificate, ask, log: () => logged };
+  return { address: `https://${host}`, host, token, folder, certificate, ask, log: () => logged };
 };

@@ -1,8 +1,7 @@
-# The source address is one of our own: it is found in a local mirror only, so that init reaches no registry.
 terraform {
   required_providers {
     tfe = {
-      source = "bailiwick.test/conformance/tfe"
+      source = "hashicorp/tfe"
     }
   }
 }
