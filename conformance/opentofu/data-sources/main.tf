@@ -26,7 +26,7 @@ data "tfe_organization_membership" "by_email" {
 
   lifecycle {
     postcondition {
-      condition     = self.organization_membership_id == var.invited.id
+      condition     = self.id == var.invited.id
       error_message = "Another membership was found by its e-mail."
     }
   }
@@ -38,7 +38,7 @@ data "tfe_organization_membership" "by_username" {
 
   lifecycle {
     postcondition {
-      condition     = self.organization_membership_id == var.active.id && self.user_id == var.active.user_id
+      condition     = self.id == var.active.id && self.user_id == var.active.user_id
       error_message = "Another membership was found by its user name."
     }
   }

@@ -260,6 +260,42 @@ func (w *walk) workspaces() {
 		c.OK(err)
 		c.That("there are none", len(found) == 0)
 	})
+
+	const tagsPath = workspacePath + "/relationships/tags"
+	tagNames := func(c *report.Check, query string) []string {
+		options := &tfe.WorkspaceTagListOptions{}
+		if query != "" {
+			options.Query = &query
+		}
+		found, err := workspaces.ListTags(w.context, w.workspace.ID, options)
+		c.OK(err)
+		return report.Map(found.Items, func(tag *tfe.Tag) string { return tag.Name })
+	}
+	w.Check(family, "POST "+tagsPath, "add tags by name", func(c *report.Check) {
+		made := report.Needs(c, "workspace", w.workspace)
+		c.OK(workspaces.AddTags(w.context, made.ID, tfe.WorkspaceAddTagsOptions{Tags: []*tfe.Tag{{Name: "uphill"}, {Name: "downhill"}, {Name: "flat"}}}))
+		read, err := workspaces.ReadByID(w.context, made.ID)
+		c.OK(err)
+		report.Same(c, "names of tags", read.TagNames, []string{"uphill", "downhill", "flat"})
+	})
+	w.Check(family, "GET "+tagsPath, "tags by name, searched", func(c *report.Check) {
+		report.Needs(c, "workspace", w.workspace)
+		report.Same(c, "tags", tagNames(c, ""), []string{"uphill", "downhill", "flat"})
+		report.Same(c, "tags with a part of the name", tagNames(c, "hill"), []string{"uphill", "downhill"})
+	})
+	w.Check(family, "GET "+workspacesPath, "by names of tags", func(c *report.Check) {
+		made := report.Needs(c, "workspace", w.workspace)
+		report.Same(c, "with both", report.Map(list(c, tfe.WorkspaceListOptions{Tags: "uphill,flat"}).Items, nameOf), []string{made.Name})
+		report.Same(c, "without", report.Map(list(c, tfe.WorkspaceListOptions{ExcludeTags: "flat"}).Items, nameOf), []string{"plain"})
+	})
+	w.Check(family, "DELETE "+tagsPath, "remove tags by name and by id", func(c *report.Check) {
+		made := report.Needs(c, "workspace", w.workspace)
+		c.OK(workspaces.RemoveTags(w.context, made.ID, tfe.WorkspaceRemoveTagsOptions{Tags: []*tfe.Tag{{Name: "uphill"}}}))
+		found, err := workspaces.ListTags(w.context, made.ID, nil)
+		c.OK(err)
+		c.OK(workspaces.RemoveTags(w.context, made.ID, tfe.WorkspaceRemoveTagsOptions{Tags: found.Items[:1]}))
+		report.Equal(c, "number of tags that are left", len(tagNames(c, "")), 1)
+	})
 	if operation := "GET " + workspacePath + "/relationships/remote-state-consumers"; w.Served(operation) {
 		w.Check(family, operation, "who may read the state", func(c *report.Check) {
 			found, err := workspaces.ListRemoteStateConsumers(w.context, report.Needs(c, "workspace", w.workspace).ID, nil)

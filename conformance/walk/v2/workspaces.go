@@ -219,6 +219,27 @@ func (w *walk) workspaces() {
 		found := c.got(w.within(c).Workspaces().WithUrl(address).Get(w.context, nil))
 		report.Equal(c.Check, "names", report.Map(found.many, nameOf), []string{nameOf(w.workspace)})
 	})
+
+	const namesPath = workspacePath + "/relationships/tags"
+	names := func(c check) *workspaces.ItemRelationshipsTagsRequestBuilder {
+		return one(c.needs("workspace", w.workspace).id()).Relationships().Tags()
+	}
+	w.check(family, "POST "+namesPath, "add tags by name", func(c check) {
+		body := fill(c, models.NewTagsCreateArrayDocument(), object{"data": report.Map([]string{"uphill", "downhill"}, func(name string) object {
+			return object{"type": "tags", "attributes": object{"name": name}}
+		})})
+		c.OK(names(c).Post(w.context, body, nil))
+		tagged := c.got(one(w.workspace.id()).Get(w.context, nil)).one.attributes()["tag-names"]
+		report.Equal(c.Check, "names of tags", tagged, any([]any{"downhill", "uphill"}))
+	})
+	w.check(family, "GET "+namesPath, "tags by name", func(c check) {
+		report.Same(c.Check, "tags", report.Map(c.got(names(c).Get(w.context, nil)).many, nameOf), []string{"uphill", "downhill"})
+	})
+	w.check(family, "DELETE "+namesPath, "remove tags by id", func(c check) {
+		ids := report.Map(c.got(names(c).Get(w.context, nil)).many, resource.id)
+		c.OK(names(c).Delete(w.context, fill(c, models.NewTagsRemoveArrayDocument(), identifiers("tags", ids...)), nil))
+		report.Equal(c.Check, "number of tags", len(c.got(names(c).Get(w.context, nil)).many), 0)
+	})
 	if operation := "GET " + workspacePath + "/relationships/remote-state-consumers"; w.Served(operation) {
 		w.check(family, operation, "who may read the state", func(c check) {
 			found := c.got(one(c.needs("workspace", w.workspace).id()).Relationships().RemoteStateConsumers().Get(w.context, nil))
