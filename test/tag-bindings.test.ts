@@ -260,3 +260,16 @@ describe('effective-tag-bindings', () => {
     assert.deepEqual(rows, []);
   });
 });
+
+describe('tags of a workspace by name', () => {
+  test('q and name search for a part of the name, in any case', async () => {
+    const path = `${(await newPlaces()).workspace}/relationships/tags`;
+    const names = ['uphill', 'downhill', 'flat'].map(name => ({ type: 'tags', attributes: { name } }));
+    assert.equal((await owner.post(path, names)).status, 204);
+    const found = async (query: string) =>
+      (await owner.get(`${path}?${query}`)).body.data.map(({ attributes }: Json) => attributes.name).sort();
+    assert.deepEqual(await found('q=HILL'), ['downhill', 'uphill']);
+    assert.deepEqual(await found('name=HILL'), ['downhill', 'uphill']);
+    assert.deepEqual(await found(''), ['downhill', 'flat', 'uphill']);
+  });
+});

@@ -59,13 +59,14 @@ export const workspaceTags: readonly Operation[] = [
   list({
     ...common,
     summary: 'List the tags of a workspace that are names alone',
-    filters: ['q'],
+    filters: ['q', 'name'],
     success: 200,
     answer: pagedDocument(TagResource),
     failures: [404],
     run: async request => {
       const { owner } = await reached(request, mayReadWorkspace);
-      const part = request.parameter('q') ?? '';
+      // The Go client calls the search by the other name.
+      const part = request.parameter('q') ?? request.parameter('name') ?? '';
       const rows = await pageOf<[string, string, string]>(
         request.tx,
         sql`
