@@ -14,9 +14,13 @@ export type Results = {
 const yes = '✓';
 const no = '✗';
 const nothing = '–';
+const ownRequest = '(by address)';
 
 const mark = (rows: readonly { readonly ok: boolean }[]): string =>
   rows.length === 0 ? nothing : rows.every(({ ok }) => ok) ? yes : no;
+
+const walkMark = (rows: readonly WalkRow[]): string =>
+  rows.length > 0 && rows.every(({ byAddress }) => byAddress) ? `${mark(rows)} ${ownRequest}` : mark(rows);
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n');
@@ -40,7 +44,7 @@ const walkTables = ({ clients, walks, served }: Results): string => {
           const own = rows.filter(row => row.operation === operation);
           return [
             `\`${operation.replace('/api/v2', '')}\``,
-            ...names.map(name => mark(own.filter(({ client }) => client === name))),
+            ...names.map(name => walkMark(own.filter(({ client }) => client === name))),
             unique(own.map(({ check }) => check)).join('; '),
           ];
         }),
@@ -53,7 +57,7 @@ const walkTables = ({ clients, walks, served }: Results): string => {
     parts.push(
       '### Without a method in either client',
       'The server has these besides, and its own tests cover them:',
-      own.map(operation => `- \`${operation}\``).join('\n'),
+      own.map(operation => `- \`${operation.replace('/api/v2', '')}\``).join('\n'),
     );
   return parts.join('\n\n');
 };
@@ -140,7 +144,7 @@ export const compose = (results: Results, present: string, write: boolean): stri
       ],
     ),
     '## Operations',
-    'Each client walks the operations it has a method for, and compares what it decoded. Paths are under `/api/v2`. “Asked for by address” is a request of ours through the client, where this version has no method or a broken one and a newer version has it.',
+    `Each client walks the operations it has a method for, and compares what it decoded. Paths are under \`/api/v2\`. Where the provider uses a method that this version of its client lacks or has broken, the walk sends the same request through the client by its address: ${yes} ${ownRequest}.`,
     walkTables(results),
     '## OpenTofu with the `tfe` provider',
     'Every resource is created, planned again, updated, planned again, imported into an empty state, planned again, and destroyed; a plan has to come out empty. After the end the server has to answer 404 for everything that has an address of its own.',

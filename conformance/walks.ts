@@ -8,6 +8,8 @@ export type WalkRow = {
   readonly family: string;
   readonly operation: string;
   readonly check: string;
+  /** Whether the request is one that we address ourselves, for want of a method. */
+  readonly byAddress: boolean;
   readonly ok: boolean;
   readonly detail: string;
 };
@@ -27,6 +29,7 @@ export const walk = async (name: string, binary: string, server: Server): Promis
       family: 'Walk',
       operation: '',
       check: 'the walk itself',
+      byAddress: false,
       ok: false,
       detail: stderr.trim() || `it ended with code ${code}`,
     });

@@ -26,6 +26,7 @@ type line struct {
 	Family    string `json:"family"`
 	Operation string `json:"operation"`
 	Check     string `json:"check"`
+	ByAddress bool   `json:"byAddress"`
 	OK        bool   `json:"ok"`
 	Detail    string `json:"detail"`
 }
@@ -76,6 +77,15 @@ func shape(operation string) string {
 // Check runs one check of one operation, such as "GET /api/v2/teams/{id}", and prints its line. The client has to have sent
 // that operation in it. A panic counts as a fault, and the walk goes on.
 func (w *Walk) Check(family, operation, what string, run func(c *Check)) {
+	w.check(family, operation, what, false, run)
+}
+
+// CheckByAddress is a check of a request that we address ourselves, where the client has no method for it.
+func (w *Walk) CheckByAddress(family, operation, what string, run func(c *Check)) {
+	w.check(family, operation, what, true, run)
+}
+
+func (w *Walk) check(family, operation, what string, byAddress bool, run func(c *Check)) {
 	w.recorder.Forget()
 	c := &Check{}
 	c.run(run)
@@ -89,7 +99,7 @@ func (w *Walk) Check(family, operation, what string, run func(c *Check)) {
 			detail += " | " + last
 		}
 	}
-	w.lines.Encode(line{w.client, family, operation, what, len(c.faults) == 0, detail})
+	w.lines.Encode(line{w.client, family, operation, what, byAddress, len(c.faults) == 0, detail})
 }
 
 // Failed tells whether any check failed.

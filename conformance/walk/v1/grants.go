@@ -109,7 +109,7 @@ func (w *walk) teamProjects() {
 			onWorkspaces{WorkspaceRunsPermission: "apply", WorkspaceSentinelMocksPermission: "read", WorkspaceStateVersionsPermission: "read-outputs", WorkspaceVariablesPermission: "write",
 				WorkspaceCreatePermission: true, WorkspaceLockingPermission: true, WorkspaceMovePermission: true, WorkspaceDeletePermission: true, WorkspaceRunTasksPermission: true, WorkspacePolicyOverridesPermission: true})
 	})
-	w.Check(family, "POST "+listPath, "a second grant for the pair and a wrong level are refused", func(c *report.Check) {
+	w.Check(family, "POST "+listPath, "a second grant for the pair and an absent team or project are refused", func(c *report.Check) {
 		report.Needs(c, "grant", grant)
 		_, err := grants.Add(w.context, tfe.TeamProjectAccessAddOptions{Access: tfe.TeamProjectAccessRead, Team: w.team, Project: w.project})
 		c.Says(err, "invalid attribute")

@@ -161,8 +161,8 @@ func (w *walk) tokens() {
 		name    string
 		made    **tfe.OrganizationToken
 		options tfe.OrganizationTokenReadOptions
-	}{{"the organization", &own, tfe.OrganizationTokenReadOptions{}}, {"the audit trail", &trail, tfe.OrganizationTokenReadOptions{TokenType: &audit}}} {
-		w.Check(family, "GET "+organizationToken, "read the token of "+slot.name, func(c *report.Check) {
+	}{{"of the organization", &own, tfe.OrganizationTokenReadOptions{}}, {"for the audit trail", &trail, tfe.OrganizationTokenReadOptions{TokenType: &audit}}} {
+		w.Check(family, "GET "+organizationToken, "read the token "+slot.name, func(c *report.Check) {
 			made := *report.Needs(c, "token", *slot.made)
 			made.Token = ""
 			read, err := organizations.ReadWithOptions(w.context, w.organization.Name, slot.options)

@@ -44,14 +44,14 @@ func (w *walk) auditTrail() {
 			}
 		}
 	})
-	w.check(family, operation, "pages"+byAddress, func(c check) {
+	w.byAddress(family, operation, "pages", func(c check) {
 		page := list(c, "page[number]=1&page[size]=4")
 		report.Equal(c.Check, "events on the page", len(page.many), 4)
 		c.holds("pagination", page.pagination, object{"current_page": 1, "next_page": 2})
 		last := list(c, fmt.Sprintf("page[number]=%v&page[size]=4", page.pagination["total_pages"]))
 		c.That("the last page has no next", last.pagination["next_page"] == nil)
 	})
-	w.check(family, operation, "what was done to team access"+byAddress, func(c check) {
+	w.byAddress(family, operation, "what was done to team access", func(c check) {
 		team, project := c.needs("team", w.team), c.needs("project", w.project)
 		since := time.Now().UTC().Format(time.RFC3339Nano)
 		grant := c.got(w.api.TeamProjects().Post(w.context, fill(c, models.NewTeamProjectsEnvelope(), envelope("team-projects", object{"access": "read"}, object{

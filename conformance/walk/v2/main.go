@@ -45,6 +45,11 @@ func (w *walk) check(family, operation, what string, run func(c check)) {
 	w.Check(family, operation, what, func(c *report.Check) { run(check{c}) })
 }
 
+// byAddress is a check of what the provider asks for with a newer version of this client, and we with this one.
+func (w *walk) byAddress(family, operation, what string, run func(c check)) {
+	w.CheckByAddress(family, operation, what, func(c *report.Check) { run(check{c}) })
+}
+
 func main() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

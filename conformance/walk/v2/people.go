@@ -135,16 +135,14 @@ func (w *walk) memberships() {
 		return c.got(w.within(c).OrganizationMemberships().Get(w.context, with(query)))
 	}
 	mails := func(c check, query query) []string { return report.Map(list(c, query).many, emailOf) }
-	w.check(family, "GET "+listPath, "all, with users", func(c check) {
+	w.check(family, "GET "+listPath, "all, with users and teams", func(c check) {
 		found := list(c, query{Include: new(ofList.USER_GETINCLUDEQUERYPARAMETERTYPE), Pagesize: new(int32(100))})
 		c.holds("pagination", found.pagination, object{"total-count": 3, "total-pages": 1, "page-size": 100})
 		for _, item := range found.many {
 			user := c.needs("user of "+emailOf(item), of(found.included, item.related("user")))
 			c.has(user, object{"email": emailOf(item)})
 		}
-	})
-	w.check(family, "GET "+listPath, "all, with teams", func(c check) {
-		found := list(c, query{Include: new(ofList.TEAMS_GETINCLUDEQUERYPARAMETERTYPE)})
+		found = list(c, query{Include: new(ofList.TEAMS_GETINCLUDEQUERYPARAMETERTYPE)})
 		team := of(found.included, c.needs("team", w.team).id())
 		c.has(c.needs("included team", team), object{"name": nameOf(w.team)})
 	})

@@ -13,8 +13,6 @@ import (
 const (
 	projectsPath = organizationPath + "/projects"
 	projectPath  = "/api/v2/projects/{id}"
-	// byAddress marks a request that the provider sends with a newer version of this client, and that we make with this one.
-	byAddress = ", asked for by address"
 )
 
 func tagOf(binding resource) string {
@@ -83,7 +81,7 @@ func (w *walk) projects() {
 		c.holds("pagination", page.meta, object{"current-page": 2, "prev-page": 1, "next-page": nil, "total-pages": 2, "total-count": 2})
 		c.That("a page past the end is empty", len(list(c, query{Pagenumber: new(int32(999))}).many) == 0)
 	})
-	w.check(family, "GET "+projectsPath, "by search"+byAddress, func(c check) {
+	w.byAddress(family, "GET "+projectsPath, "by search", func(c check) {
 		c.needs("project", w.project)
 		report.Equal(c.Check, "names", ask(c, "q=WALK"), []string{"Walked project"})
 	})
@@ -117,11 +115,11 @@ func (w *walk) projects() {
 		_, err := one(nobody).Relationships().TagBindings().Get(w.context, nil)
 		c.Is(err, tfe.ErrNotFound)
 	})
-	w.check(family, "GET "+projectPath+"/effective-tag-bindings", "effective tags"+byAddress, func(c check) {
+	w.byAddress(family, "GET "+projectPath+"/effective-tag-bindings", "effective tags", func(c check) {
 		found := c.got(bindings(c).WithUrl(w.at("projects/"+w.project.id()+"/effective-tag-bindings")).Get(w.context, nil))
 		report.Same(c.Check, "tags", report.Map(found.many, tagOf), []string{"stage=third"})
 	})
-	w.check(family, "GET "+projectsPath, "by tag"+byAddress, func(c check) {
+	w.byAddress(family, "GET "+projectsPath, "by tag", func(c check) {
 		c.needs("project", w.project)
 		report.Equal(c.Check, "of this value", ask(c, "filter[tagged][0][key]=stage&filter[tagged][0][value]=third"), []string{"Walked again"})
 		report.Equal(c.Check, "of another value", ask(c, "filter[tagged][0][key]=stage&filter[tagged][0][value]=first"), []string{})

@@ -73,7 +73,7 @@ func (w *walk) teams() {
 		c.holds("pagination", page.pagination, object{"current-page": 2, "prev-page": 1, "next-page": nil, "total-pages": 2, "total-count": 3})
 		c.That("a page past the end is empty", len(list(c, query{Pagenumber: new(int32(999))}).many) == 0)
 	})
-	w.check(family, "GET "+teamsPath, "with users, with memberships", func(c check) {
+	w.check(family, "GET "+teamsPath, "with users and memberships", func(c check) {
 		found := list(c, query{Filternames: new("owners"), Include: new(ofList.USERS_GETINCLUDEQUERYPARAMETERTYPE)})
 		if len(found.many) != 1 || len(found.included) != 1 {
 			c.Stopf("the owners are not one team with one user")

@@ -115,7 +115,7 @@ func (w *walk) teamToken(family string) {
 		address := w.at("teams/" + c.needs("team", w.team).id() + "/authentication-token")
 		return c.got(w.api.Users().ByUser_id(w.member.ID).AuthenticationTokens().WithUrl(address).Post(w.context, token(c, attributes), nil)).one
 	}
-	w.check(family, "POST "+path, "make it, and replace it"+byAddress, func(c check) {
+	w.byAddress(family, "POST "+path, "make it, and replace it", func(c check) {
 		first := make(c, object{})
 		inTwoYears(c, first)
 		w.works(c, first)
@@ -192,17 +192,17 @@ func (w *walk) organizationTokens(family string) {
 		c.Is(own(c).Delete(w.context, nil), tfe.ErrNotFound)
 	})
 	// A client sends a body to an address as it is, so the other slot can be made, read and revoked there.
-	w.check(family, "POST "+path, "make the token for the audit trail"+byAddress, func(c check) {
+	w.byAddress(family, "POST "+path, "make the token for the audit trail", func(c check) {
 		other = c.got(trail(c).Post(w.context, token(c, object{}), nil)).one
 		c.That("the token is shown", secretOf(other) != "<nil>")
 		_, err := own(c).Get(w.context, nil)
 		c.Is(err, tfe.ErrNotFound)
 	})
-	w.check(family, "GET "+path, "read the token for the audit trail"+byAddress, func(c check) {
+	w.byAddress(family, "GET "+path, "read the token for the audit trail", func(c check) {
 		c.needs("token", other)
 		shown(c, c.got(trail(c).Get(w.context, nil)).one, other)
 	})
-	w.check(family, "DELETE "+path, "revoke the token for the audit trail"+byAddress, func(c check) {
+	w.byAddress(family, "DELETE "+path, "revoke the token for the audit trail", func(c check) {
 		c.needs("token", other)
 		c.OK(trail(c).Delete(w.context, nil))
 		_, err := trail(c).Get(w.context, nil)

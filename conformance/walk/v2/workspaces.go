@@ -204,7 +204,7 @@ func (w *walk) workspaces() {
 		_, err := one(nobody).Relationships().TagBindings().Get(w.context, nil)
 		c.Is(err, tfe.ErrNotFound)
 	})
-	w.check(family, "GET "+workspacePath+"/effective-tag-bindings", "tags of its own and of its project"+byAddress, func(c check) {
+	w.byAddress(family, "GET "+workspacePath+"/effective-tag-bindings", "tags of its own and of its project", func(c check) {
 		workspace, project := c.needs("workspace", w.workspace), c.needs("project", w.project)
 		c.OK(w.api.Projects().ByProject_id(project.id()).Relationships().TagBindings().Patch(w.context, tagBindings(c, "tier=project", "area=walk"), nil))
 		found := c.got(bindings(c).WithUrl(w.at("workspaces/"+workspace.id()+"/effective-tag-bindings")).Get(w.context, nil))
@@ -213,7 +213,7 @@ func (w *walk) workspaces() {
 	w.check(family, "GET "+workspacePath, "with its effective tags", func(c check) {
 		report.Same(c.Check, "tags", report.Map(read(c, "effective_tag_bindings").included, tagOf), []string{"tier=one", "area=walk"})
 	})
-	w.check(family, "GET "+workspacesPath, "by tag"+byAddress, func(c check) {
+	w.byAddress(family, "GET "+workspacesPath, "by tag", func(c check) {
 		c.needs("workspace", w.workspace)
 		address := w.at("organizations/" + nameOf(w.organization) + "/workspaces?filter[tagged][0][key]=tier&filter[tagged][0][value]=one")
 		found := c.got(w.within(c).Workspaces().WithUrl(address).Get(w.context, nil))
