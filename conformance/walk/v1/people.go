@@ -157,6 +157,7 @@ func (w *walk) memberships() {
 		report.Same(c, "search for a user name", mails(list(c, tfe.OrganizationMembershipListOptions{Query: w.member.Username})), []string{w.member.Email})
 	})
 	w.Check(family, "GET "+listPath, "pages", func(c *report.Check) {
+		report.Equal(c, "pagination of the first page", *list(c, tfe.OrganizationMembershipListOptions{ListOptions: tfe.ListOptions{PageSize: 2}}).Pagination, tfe.Pagination{CurrentPage: 1, NextPage: 2, TotalPages: 2, TotalCount: 3})
 		found := list(c, tfe.OrganizationMembershipListOptions{ListOptions: tfe.ListOptions{PageNumber: 2, PageSize: 2}})
 		report.Equal(c, "items on the second page", len(found.Items), 1)
 		report.Equal(c, "pagination", *found.Pagination, tfe.Pagination{CurrentPage: 2, PreviousPage: 1, TotalPages: 2, TotalCount: 3})

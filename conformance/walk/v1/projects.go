@@ -76,6 +76,7 @@ func (w *walk) projects() {
 	w.Check(family, "GET "+projectsPath, "by name, by search, pages", func(c *report.Check) {
 		report.Same(c, "by name, in any case", report.Map(list(c, tfe.ProjectListOptions{Name: "walked project"}).Items, nameOf), []string{"Walked project"})
 		report.Same(c, "by search, in any case", report.Map(list(c, tfe.ProjectListOptions{Query: "WALK"}).Items, nameOf), []string{"Walked project"})
+		report.Equal(c, "pagination of the first page", *list(c, tfe.ProjectListOptions{ListOptions: tfe.ListOptions{PageSize: 1}}).Pagination, tfe.Pagination{CurrentPage: 1, NextPage: 2, TotalPages: 2, TotalCount: 2})
 		page := list(c, tfe.ProjectListOptions{ListOptions: tfe.ListOptions{PageNumber: 2, PageSize: 1}})
 		report.Equal(c, "pagination", *page.Pagination, tfe.Pagination{CurrentPage: 2, PreviousPage: 1, TotalPages: 2, TotalCount: 2})
 		c.That("a page past the end is empty", len(list(c, tfe.ProjectListOptions{ListOptions: tfe.ListOptions{PageNumber: 999}}).Items) == 0)

@@ -71,6 +71,7 @@ func (w *walk) teams() {
 	w.Check(family, "GET "+teamsPath, "by names, by search, pages", func(c *report.Check) {
 		report.Same(c, "by names", report.Map(list(c, tfe.TeamListOptions{Names: []string{"owners", "walkers"}}).Items, nameOfTeam), []string{"owners", "walkers"})
 		report.Same(c, "by search", report.Map(list(c, tfe.TeamListOptions{Query: "walk"}).Items, nameOfTeam), []string{"walkers"})
+		report.Equal(c, "pagination of the first page", *list(c, tfe.TeamListOptions{ListOptions: tfe.ListOptions{PageSize: 2}}).Pagination, tfe.Pagination{CurrentPage: 1, NextPage: 2, TotalPages: 2, TotalCount: 3})
 		page := list(c, tfe.TeamListOptions{ListOptions: tfe.ListOptions{PageNumber: 2, PageSize: 2}})
 		report.Equal(c, "pagination", *page.Pagination, tfe.Pagination{CurrentPage: 2, PreviousPage: 1, TotalPages: 2, TotalCount: 3})
 		report.Equal(c, "items on the second page", len(page.Items), 1)

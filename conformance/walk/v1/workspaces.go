@@ -152,6 +152,7 @@ func (w *walk) workspaces() {
 			report.Same(c, what, report.Map(found.Items, nameOf), []string{"walked"})
 		}
 		report.Equal(c, "order backwards", report.Map(list(c, tfe.WorkspaceListOptions{Sort: "-name"}).Items, nameOf), []string{"walked", "plain"})
+		report.Equal(c, "pagination of the first page", *list(c, tfe.WorkspaceListOptions{ListOptions: tfe.ListOptions{PageSize: 1}}).Pagination, tfe.Pagination{CurrentPage: 1, NextPage: 2, TotalPages: 2, TotalCount: 2})
 		page := list(c, tfe.WorkspaceListOptions{ListOptions: tfe.ListOptions{PageNumber: 2, PageSize: 1}})
 		report.Equal(c, "pagination", *page.Pagination, tfe.Pagination{CurrentPage: 2, PreviousPage: 1, TotalPages: 2, TotalCount: 2})
 		c.That("a page past the end is empty", len(list(c, tfe.WorkspaceListOptions{ListOptions: tfe.ListOptions{PageNumber: 999}}).Items) == 0)

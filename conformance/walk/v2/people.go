@@ -153,6 +153,7 @@ func (w *walk) memberships() {
 		report.Same(c.Check, "search for a user name", mails(c, query{Q: new(w.member.Username)}), []string{w.member.Email})
 	})
 	w.check(family, "GET "+listPath, "pages", func(c check) {
+		c.holds("pagination of the first page", list(c, query{Pagesize: new(int32(2))}).pagination, object{"current-page": 1, "prev-page": nil, "next-page": 2})
 		found := list(c, query{Pagenumber: new(int32(2)), Pagesize: new(int32(2))})
 		report.Equal(c.Check, "items on the second page", len(found.many), 1)
 		c.holds("pagination", found.pagination, object{"current-page": 2, "prev-page": 1, "next-page": nil, "total-pages": 2, "total-count": 3})

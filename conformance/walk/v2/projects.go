@@ -77,6 +77,7 @@ func (w *walk) projects() {
 		report.Equal(c.Check, "order", names(query{Sort: new("name")}), []string{"Default Project", "Walked project"})
 		report.Equal(c.Check, "order backwards", names(query{Sort: new("-name")}), []string{"Walked project", "Default Project"})
 		// The model of this list has the keys of the pages right in the meta object.
+		c.holds("pagination of the first page", list(c, query{Pagesize: new(int32(1))}).meta, object{"current-page": 1, "prev-page": nil, "next-page": 2})
 		page := list(c, query{Pagenumber: new(int32(2)), Pagesize: new(int32(1))})
 		c.holds("pagination", page.meta, object{"current-page": 2, "prev-page": 1, "next-page": nil, "total-pages": 2, "total-count": 2})
 		c.That("a page past the end is empty", len(list(c, query{Pagenumber: new(int32(999))}).many) == 0)

@@ -68,6 +68,7 @@ func (w *walk) teams() {
 		names := func(query query) []string { return report.Map(list(c, query).many, nameOf) }
 		report.Same(c.Check, "by names", names(query{Filternames: new("owners,walkers")}), []string{"owners", "walkers"})
 		report.Same(c.Check, "by search", names(query{Q: new("walk")}), []string{"walkers"})
+		c.holds("pagination of the first page", list(c, query{Pagesize: new(int32(2))}).pagination, object{"current-page": 1, "prev-page": nil, "next-page": 2})
 		page := list(c, query{Pagenumber: new(int32(2)), Pagesize: new(int32(2))})
 		report.Equal(c.Check, "items on the second page", len(page.many), 1)
 		c.holds("pagination", page.pagination, object{"current-page": 2, "prev-page": 1, "next-page": nil, "total-pages": 2, "total-count": 3})

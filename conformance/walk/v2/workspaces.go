@@ -121,6 +121,7 @@ func (w *walk) workspaces() {
 		report.Equal(c.Check, "by wildcard", names(query{SearchwildcardName: new("*ked")}), []string{"walked"})
 		report.Equal(c.Check, "by project", names(query{Filterprojectid: new(made.related("project"))}), []string{"walked"})
 		report.Equal(c.Check, "order backwards", names(query{Sort: new("-name")}), []string{"walked", "plain"})
+		c.holds("pagination of the first page", list(c, query{Pagesize: new(int32(1))}).pagination, object{"current-page": 1, "prev-page": nil, "next-page": 2})
 		page := list(c, query{Pagenumber: new(int32(2)), Pagesize: new(int32(1))})
 		c.holds("pagination", page.pagination, object{"current-page": 2, "prev-page": 1, "next-page": nil, "total-pages": 2, "total-count": 2})
 		c.That("a page past the end is empty", len(list(c, query{Pagenumber: new(int32(999))}).many) == 0)
