@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '../src/store/sql.ts';
 import type { Answer, Json } from './support/client.ts';
-import { addWorkspace, grantWorkspace, projectOf, removeWorkspace } from './support/workspaces.ts';
 import { type Actor, type Directory, newDirectory } from './support/world.ts';
 
 const namesOf = ({ body }: Answer): string[] => body.data.map(({ attributes }: Json) => attributes.name);
@@ -50,6 +49,11 @@ const change = (actor: Actor, id: string, attributes?: Json, relationships?: Jso
   actor.patch(`/projects/${id}`, { type: 'projects', attributes, relationships });
 const list = (actor: Actor, organization: string, query = '') =>
   actor.get(`/organizations/${organization}/projects${query && `?${query}`}`);
+const workspaceIn = (organization: string, project: string): Promise<string> =>
+  directory.workspace(owner, organization, `workspace-${fresh++}`, project);
+const projectOf = async (workspace: string): Promise<string> =>
+  (await owner.get(`/workspaces/${workspace}`)).body.data.relationships.project.data.id;
+const removeWorkspace = async (id: string) => assert.equal((await owner.delete(`/workspaces/${id}`)).status, 204);
 const defaultOf = async (organization: string): Promise<string> =>
   (await list(owner, organization)).body.data[0].id as string;
 
@@ -350,10 +354,9 @@ describe('counts', () => {
     const organization = await newOrganization();
     const project = await made(organization, { name: 'counted' });
     await made(organization, { name: 'another' });
-    const { server } = directory;
-    const workspace = await addWorkspace(server, project, `counted-${fresh++}`);
-    await addWorkspace(server, project, `counted-${fresh++}`);
-    await addWorkspace(server, await defaultOf(organization), `elsewhere-${fresh++}`);
+    const workspace = await workspaceIn(organization, project);
+    await workspaceIn(organization, project);
+    await workspaceIn(organization, await defaultOf(organization));
     const granted = async (access: Json, visibility = 'organization') => {
       const { actor, team } = await memberOf(organization, [], visibility);
       await directory.grant(owner, project, team, access);
@@ -368,7 +371,7 @@ describe('counts', () => {
       'read-projects': (await memberOf(organization, ['read-projects'])).actor,
       'read-projects and one workspace': await (async () => {
         const { actor, team } = await memberOf(organization, ['read-projects']);
-        await grantWorkspace(server, workspace, team, 'read');
+        await directory.workspaceGrant(owner, workspace, team, { access: 'read' });
         return actor;
       })(),
       'read-projects and read-workspaces': (await memberOf(organization, ['read-projects', 'read-workspaces'])).actor,
@@ -386,13 +389,14 @@ describe('counts', () => {
       const access = await actor.get(`/team-projects?filter[project][id]=${project}`);
       assert.equal(access.body.meta.pagination['total-count'], body.data.attributes['team-count'], name);
       assert.equal(listed.length, body.data.attributes['project-count'], name);
+      const workspaces = await actor.get(`/organizations/${organization}/workspaces?filter[project][id]=${project}`);
+      assert.equal(workspaces.body.data.length, body.data.attributes['workspace-count'], name);
     }
     assert.deepEqual(seen, expected);
   });
 
   test('what is hidden changes no byte: a grant of a secret team, a workspace, a project', async () => {
     const organization = await newOrganization();
-    const { server } = directory;
     const project = await made(organization, { name: 'watched' });
     const { actor: watcher, team } = await memberOf(organization);
     await directory.grant(owner, project, team, { access: 'custom', 'project-access': { teams: 'read' } });
@@ -411,10 +415,10 @@ describe('counts', () => {
     const grant = await directory.grant(owner, project, secret, { access: 'admin' });
     assert.deepEqual(await all(), before, 'a grant');
     await owner.delete(`/team-projects/${grant}`);
-    const workspace = await addWorkspace(server, project, `hidden-${fresh++}`);
+    const workspace = await workspaceIn(organization, project);
     const [watchers, surveyors] = [before.slice(0, 4), before.slice(4)];
     assert.deepEqual((await all()).slice(4), surveyors, 'a workspace, to somebody who reads none');
-    await removeWorkspace(server, workspace);
+    await removeWorkspace(workspace);
     await made(organization, { name: 'unseen' });
     assert.deepEqual((await all()).slice(0, 4), watchers, 'a project, to somebody who sees one');
   });
@@ -701,20 +705,19 @@ describe('tags of a project', () => {
 describe('DELETE projects', () => {
   test('422 while it has workspaces, with the reason and not their number; 204 after', async () => {
     const organization = await newOrganization();
-    const { server } = directory;
     const project = await made(organization, { name: 'full' });
     const texts = new Set<string>();
     const workspaces: string[] = [];
     for (let count = 0; count < 2; count++) {
-      workspaces.push(await addWorkspace(server, project, `full-${fresh++}`));
+      workspaces.push(await workspaceIn(organization, project));
       const answer = await owner.delete(`/projects/${project}`);
       assert.equal(answer.status, 422);
       texts.add(answer.text);
     }
     assert.equal(texts.size, 1);
     assert.match([...texts][0] ?? '', /workspaces/);
-    for (const workspace of workspaces) assert.equal(await projectOf(server, workspace), project);
-    for (const workspace of workspaces) await removeWorkspace(server, workspace);
+    for (const workspace of workspaces) assert.equal(await projectOf(workspace), project);
+    for (const workspace of workspaces) await removeWorkspace(workspace);
     assert.equal((await owner.delete(`/projects/${project}`)).status, 204);
     assert.equal((await owner.delete(`/projects/${project}`)).status, 404);
   });
@@ -731,12 +734,10 @@ describe('POST relationships/workspaces', () => {
     const [from, to, closed] = await Promise.all(
       ['from', 'to here', 'closed'].map(name => made(organization, { name })),
     );
-    const { server } = directory;
     const workspaces = [];
-    for (const project of [from, from, closed])
-      workspaces.push(await addWorkspace(server, project as string, `moved-${fresh++}`));
+    for (const project of [from, from, closed]) workspaces.push(await workspaceIn(organization, project as string));
     const [one, two, kept] = workspaces as [string, string, string];
-    const at = async (...ids: string[]) => Promise.all(ids.map(id => projectOf(server, id)));
+    const at = async (...ids: string[]) => Promise.all(ids.map(id => projectOf(id)));
     return { organization, from: from as string, to: to as string, closed: closed as string, one, two, kept, at };
   };
   const moving = { access: 'custom', 'workspace-access': { move: true } };
@@ -801,7 +802,7 @@ describe('POST relationships/workspaces', () => {
     const { organization, to, one } = await world();
     const { actor, team } = await memberOf(organization);
     await directory.grant(owner, to, team, moving);
-    await grantWorkspace(directory.server, one, team, 'admin');
+    await directory.workspaceGrant(owner, one, team, { access: 'admin' });
     assert.equal((await move(actor, to, one)).status, 403);
   });
 

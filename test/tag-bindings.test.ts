@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '../src/store/sql.ts';
 import type { Answer, Json } from './support/client.ts';
-import { addWorkspace, grantWorkspace, removeWorkspace } from './support/workspaces.ts';
 import { type Actor, type Directory, newDirectory } from './support/world.ts';
 
 const pointers = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.source?.pointer).sort();
@@ -24,7 +23,7 @@ after(() => directory.server.close());
 
 const newPlaces = async () => {
   const project = await directory.project(owner, 'acme', `project-${fresh++}`);
-  const workspace = await addWorkspace(directory.server, project, `workspace-${fresh++}`);
+  const workspace = await directory.workspace(owner, 'acme', `workspace-${fresh++}`, project);
   return { project: `/projects/${project}`, workspace: `/workspaces/${workspace}` };
 };
 const bound = async (place: string) => told(await owner.get(`${place}/tag-bindings`));
@@ -195,7 +194,7 @@ describe('who', () => {
       const name = `member-${fresh++}`;
       const { actor } = await directory.member(owner, 'acme', name);
       const team = await directory.team(owner, 'acme', { name: `team-${fresh++}` }, [name]);
-      await grantWorkspace(directory.server, workspace.replace('/workspaces/', ''), team, access);
+      await directory.workspaceGrant(owner, workspace.replace('/workspaces/', ''), team, { access });
       assert.equal(await attempts(actor, workspace), expected);
       assert.equal(await attempts(actor, project), no);
     });
@@ -252,8 +251,7 @@ describe('effective-tag-bindings', () => {
   test('they go with the project and the workspace', async () => {
     const { project, workspace } = await newPlaces();
     for (const place of [project, workspace]) await owner.patch(`${place}/tag-bindings`, [tag('gone', `${fresh}`)]);
-    await removeWorkspace(directory.server, workspace.replace('/workspaces/', ''));
-    assert.equal((await owner.delete(project)).status, 204);
+    for (const place of [workspace, project]) assert.equal((await owner.delete(place)).status, 204);
     const rows = await directory.server.store.read(tx =>
       tx.rows(sql`select id from tag_bindings where key = 'gone' and value = ${`${fresh}`}`),
     );
