@@ -9,7 +9,7 @@ import { type Lock, save, type Workspace, WorkspaceResource } from './workspace-
 import { answer, byId, byName, common, on, reached, removeWorkspace, shownAgain } from './workspaces.ts';
 
 /** Clients send the reason as an attribute without a type, or by itself; the documentation shows the latter. */
-const reason = optional(orNull(upTo(1024)));
+export const reason = optional(orNull(upTo(1024)));
 const Locking = open({ reason, data: optional(orNull(open({ attributes: optional(open({ reason })) }))) });
 
 const conflict = (detail: string) => new Fault({ kind: 'conflict', detail });

@@ -15,7 +15,6 @@ import {
   type Static,
   type TProperties,
   text,
-  upTo,
 } from '../../wire/schemas.ts';
 import { settableOfToken } from '../authentication-tokens.ts';
 import { organizationName, settableOfOrganization } from '../organizations.ts';
@@ -25,6 +24,7 @@ import { wishedOnProject } from '../team-projects.ts';
 import { wishedOnWorkspace } from '../team-workspaces.ts';
 import { settableOfTeam, teamName } from '../teams.ts';
 import { username } from '../users.ts';
+import { reason } from '../workspace-actions.ts';
 import { type Inherited, settable as settableOfWorkspace } from '../workspace-settings.ts';
 import { workspaceName } from '../workspaces.ts';
 
@@ -50,22 +50,11 @@ export const actorWithId = (id: string) => {
 
 const secret = ruled(chosenToken.pattern, `secret ${chosenToken.rule}`);
 
-const single = open({
-  ...made('at'),
-  'created-by': optional(text),
-  'expired-at': settableOfToken['expired-at'],
-  secret: optional(secret),
-});
-const tokens = optional(
-  listOf(
-    open({
-      ...made('at'),
-      ...settableOfToken,
-      'created-by': optional(text),
-      secret: optional(secret),
-    }),
-  ),
-);
+const { description, ...lifetime } = settableOfToken;
+const token = { ...made('at'), ...lifetime, 'created-by': optional(text), secret: optional(secret) };
+/** One in a slot of its own needs nothing to tell it from others. */
+const single = optional(open(token));
+const tokens = optional(listOf(open({ ...token, description })));
 
 const user = open({
   ...made('user'),
@@ -83,7 +72,7 @@ const team = open({
   name: teamName,
   ...settableOfTeam,
   members: optional(listOf(text)),
-  token: optional(single),
+  token: single,
   tokens,
 });
 
@@ -113,7 +102,7 @@ const workspace = open({
   name: workspaceName,
   ...settings.workspace,
   tags,
-  lock: optional(orNull(open({ by: text, reason: optional(orNull(upTo(1024))) }))),
+  lock: optional(orNull(open({ by: text, reason }))),
   'team-access': teamAccess('tws', wishedOnWorkspace),
 });
 
@@ -135,8 +124,8 @@ const organization = open({
   memberships: optional(listOf(membership)),
   teams: optional(listOf(team)),
   projects: optional(listOf(project)),
-  token: optional(single),
-  'audit-trails-token': optional(single),
+  token: single,
+  'audit-trails-token': single,
 });
 
 export const World = closed(open({ users: optional(listOf(user)), organizations: optional(listOf(organization)) }));
@@ -154,7 +143,7 @@ export type WorldOrganization = NonNullable<World['organizations']>[number];
 export type WorldTeam = NonNullable<WorldOrganization['teams']>[number];
 export type WorldProject = NonNullable<WorldOrganization['projects']>[number];
 export type WorldWorkspace = NonNullable<WorldProject['workspaces']>[number];
-export type WorldToken = Partial<Static<typeof single>> & { description?: string | null };
+export type WorldToken = NonNullable<WorldTeam['tokens']>[number];
 
 /** What a workspace inherits does not matter to what is set on it. */
 export const noMatterWhich: Inherited = { executionMode: 'remote', autoDestroyActivityDuration: null };
