@@ -3,7 +3,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { changed, granted, impliedBy, type Level, levels, permissions, valueIn } from '../src/core/access.ts';
+import {
+  changed,
+  granted,
+  impliedBy,
+  type Level,
+  levels,
+  onWorkspaces,
+  permissions,
+  valueIn,
+  workspaceLevels,
+} from '../src/core/access.ts';
 import { helpText } from '../src/server/settings.ts';
 import { startServer } from './support/server.ts';
 import { pasted } from './support/shell.ts';
@@ -73,4 +83,27 @@ test('the settings are those of --help, with the same defaults', () => {
     flags.filter(flag => !rows.some(([named]) => named === flag)),
     ['--help', '--version'],
   );
+});
+
+test('what it shows of the clients is what the conformance run does', () => {
+  for (const path of ['opentofu/readme/main.tf', 'opentofu/readme/commands.sh', 'walk/readme/readme_test.go']) {
+    const run = readFileSync(new URL(`../conformance/${path}`, import.meta.url), 'utf8').trim();
+    assert.ok(run.length > 100 && readme.includes(run), path);
+  }
+});
+
+test('the table of workspace levels is the table of the code', () => {
+  const rows = rowsOf('On a single workspace a team may hold more');
+  const shown = onWorkspaces.choosable.filter(({ later }) => !later);
+  assert.equal(rows.length, shown.length);
+  for (const [named = '', ...cells] of rows) {
+    const key = named.split(' ')[0]?.replace('workspace-locking', 'locking');
+    const permission = shown.find(each => each.key === key);
+    assert.ok(permission, named);
+    for (const [column, level] of workspaceLevels.entries())
+      assert.equal(cells[column], String(valueIn(onWorkspaces.impliedBy(level), permission)), `${named} of ${level}`);
+    const fresh = onWorkspaces.changed(undefined, { access: 'custom', values: [] });
+    assert.ok(!('refused' in fresh));
+    assert.equal(cells[4], String(valueIn(onWorkspaces.granted(fresh), permission)), `${named} by default`);
+  }
 });
