@@ -30,7 +30,7 @@ type Message = {
     readonly resource: { readonly addr: string; readonly resource_type: string };
     readonly action: string;
   };
-  readonly hook?: { readonly resource: { readonly addr: string } };
+  readonly hook?: { readonly resource: { readonly addr: string; readonly resource_type: string } };
   readonly changes?: {
     readonly add: number;
     readonly change: number;
@@ -155,7 +155,7 @@ export const useOpenTofu = async (
   /** Plans, and wants nothing to change. */
   const planNothing = async (target: string, step: string): Promise<boolean> => {
     const plan = join(target, 'plan');
-    const { code, faults } = await call(target, [
+    const { code, messages, faults } = await call(target, [
       'plan',
       '-input=false',
       '-json',
@@ -166,13 +166,18 @@ export const useOpenTofu = async (
       for (const { address, text } of faults) note('resource', address?.split('.')[0] ?? 'tofu', step, text);
       return false;
     }
+    if (code === 0) {
+      for (const { type, hook } of messages)
+        if (type === 'refresh_complete' && hook) note('resource', hook.resource.resource_type, step);
+      return true;
+    }
     const { stdout } = await run(tofu, ['show', '-json', plan], { cwd: target, env });
     const { resource_changes = [] } = JSON.parse(stdout);
     for (const { address, type, mode, change } of resource_changes) {
       if (mode !== 'managed') continue;
       note('resource', type, step, isNothing(change) ? '' : `${address}: ${differences(change)}`);
     }
-    return code === 0;
+    return false;
   };
 
   const compareLevel = async (
