@@ -5,8 +5,6 @@ import type { Server as TlsServer } from 'node:https';
 import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { Making } from '../resources/world/plant.ts';
-import type { World } from '../resources/world/shape.ts';
 import { secureRandom } from '../store/id.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.ts';
@@ -16,8 +14,6 @@ import { TokenUses } from '../store/token-uses.ts';
 import { buildApp } from './app.ts';
 import { fillDemo } from './demo.ts';
 import { addSiteAdmin, isEmpty, isKnownToken, renewAdminToken, tokenKey } from './first-start.ts';
-import { secretsText, sow } from './seed.ts';
-import { readSeed } from './seed-file.ts';
 import { helpText, readFlags, readSettings, type Settings } from './settings.ts';
 import { demoText, firstStartText, reachOf, trustText } from './texts.ts';
 import { type Tls, tlsFrom } from './tls.ts';
@@ -45,7 +41,8 @@ const start = async (settings: Settings): Promise<void> => {
     throw new StartFault('the admin token looks like one of ours, but its checksum is wrong');
   if (settings.seed !== undefined && settings.demo)
     throw new StartFault('--demo and --seed each need an empty database: choose one');
-  const world = settings.seed === undefined ? undefined : await readSeed(settings.seed);
+  // Loaded only where there is something to plant; and read first, so that a bad file leaves nothing.
+  const seed = settings.seed === undefined ? undefined : await (await import('./seed.ts')).seedFrom(settings.seed);
   const store = openSqlite(settings.database.replace(/^sqlite:/, ''));
   const now = () => new Date();
   await migrate(store, now).catch(error => {
@@ -67,7 +64,7 @@ const start = async (settings: Settings): Promise<void> => {
   const app = buildApp({ store, services, version, logLevel: settings.logLevel, tls: loaded?.context, uses });
   const writeUses = () => uses.flush(store).catch(error => app.log.error({ err: error }, 'uses of tokens not written'));
   // Before the port is open, so that whoever reaches the server finds the world.
-  if (world) await seed(store, settings, world, making);
+  if (seed) process.stdout.write(await seed(store, making, settings.adminToken));
   const port = await listen(app, settings);
   publicUrl ||= `${tls ? 'https' : 'http'}://${reachable(settings.host)}:${port}`;
   setInterval(writeUses, 60_000).unref();
@@ -86,13 +83,6 @@ const start = async (settings: Settings): Promise<void> => {
     process.stdout.write(`\nA new token of the site admin '${username}'; it is not shown again:\n\n  ${token}\n`);
   } else if (settings.adminToken !== undefined && !(await isKnownToken(store, key, settings.adminToken)))
     process.stdout.write('The admin token was not used: it is set on the first start only.\n');
-};
-
-const seed = async (store: Store, { seed: file = '', adminToken }: Settings, world: World, making: Making) => {
-  const secrets = await sow(store, file, world, making, adminToken);
-  process.stdout.write(
-    secrets ? secretsText(file, secrets) : `The world of ${file} was planted before: nothing was changed.\n`,
-  );
 };
 
 const listen = async (app: FastifyInstance, { host, port }: Settings): Promise<number> => {

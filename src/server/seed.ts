@@ -6,6 +6,7 @@ import type { World } from '../resources/world/shape.ts';
 import { sql } from '../store/sql.ts';
 import { StartFault, type Store, type Tx } from '../store/store.ts';
 import { giveAdminToken, isKnown } from './first-start.ts';
+import { readSeed } from './seed-file.ts';
 
 /** What the file says, however it says it. */
 const fingerprintOf = (world: World): string => hash('sha256', JSON.stringify(world), 'base64url');
@@ -49,9 +50,20 @@ const wayIn = async (tx: Tx, making: Making, adminToken: string | undefined): Pr
   return [{ token: id, whose: `user ${username}`, secret }];
 };
 
-export const secretsText = (file: string, secrets: readonly NewSecret[]): string => {
+/** Reads a file, to be planted later; what comes of it is told in a text. */
+export const seedFrom = async (file: string) => {
+  const world = await readSeed(file);
+  return async (store: Store, making: Making, adminToken: string | undefined): Promise<string> => {
+    const secrets = await sow(store, file, world, making, adminToken);
+    return secrets ? secretsText(file, secrets) : `The world of ${file} was planted before: nothing was changed.\n`;
+  };
+};
+
+const secretsText = (file: string, secrets: readonly NewSecret[]): string => {
   if (secrets.length === 0) return `The world of ${file} was planted.\n`;
-  const widest = Math.max(...secrets.map(({ whose }) => whose.length));
-  const rows = secrets.map(({ whose, secret }) => `  ${whose.padEnd(widest)}  ${secret}`);
+  // A description may hold anything; a terminal gets to see text.
+  const lines = secrets.map(({ whose, secret }) => ({ whose: whose.replace(/\p{C}+/gu, ' '), secret }));
+  const widest = lines.reduce((width, { whose }) => Math.max(width, whose.length), 0);
+  const rows = lines.map(({ whose, secret }) => `  ${whose.padEnd(widest)}  ${secret}`);
   return `The world of ${file} was planted. These tokens were made for it; they are not shown again:\n\n${rows.join('\n')}\n\n`;
 };
