@@ -821,6 +821,32 @@ describe('workspaces', () => {
         );
     });
 
+    test('what each choice of a custom grant opens beside reading, and nothing else', async () => {
+      const id = await office.workspace();
+      const opened: [string, string | boolean, string[]][] = [
+        ['runs', 'read', []],
+        ['runs', 'plan', ['can-queue-run']],
+        ['runs', 'apply', ['can-queue-apply', 'can-queue-destroy', 'can-queue-run']],
+        ['variables', 'read', ['can-read-variable']],
+        ['variables', 'write', ['can-read-variable', 'can-update-variable']],
+        ['state-versions', 'read-outputs', ['can-read-state-outputs']],
+        ['state-versions', 'read', ['can-read-state-outputs', 'can-read-state-versions']],
+        ['state-versions', 'write', ['can-create-state-versions', 'can-read-state-outputs', 'can-read-state-versions']],
+        ['sentinel-mocks', 'read', []],
+        ['workspace-locking', true, ['can-lock', 'can-unlock']],
+        ['run-tasks', true, ['can-manage-run-tasks']],
+        ['policy-overrides', true, []],
+      ];
+      for (const [name, value, expected] of opened) {
+        const actor = await office.granted({ on: id, access: { access: 'custom', [name]: value } });
+        assert.deepEqual(
+          (await held(actor, id)).toSorted(),
+          [...reading, ...expected].toSorted(),
+          `${name} = ${value}`,
+        );
+      }
+    });
+
     test('grants join: on the workspace, on its project, of every team of the caller', async () => {
       const project = await office.project();
       const id = await office.workspace(project);

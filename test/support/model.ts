@@ -1,89 +1,33 @@
 /**
- * A reference model of team access: what the interface and the design promise, written a second time and plainly.
- * It shares nothing with the service, and holds permissions as named values, so that the two can contradict each other.
+ * A reference model of access to projects and workspaces: what the interface and the design promise, written a second time
+ * and plainly. It shares nothing with the service.
  */
 
-export type Level = 'read' | 'write' | 'maintain' | 'admin';
-export type Access = Level | 'custom';
-export type Value = string | boolean;
-/** By name, such as `workspace-access/runs`. */
-export type PermissionSet = Readonly<Record<string, Value>>;
-
-export const levels: readonly Level[] = ['read', 'write', 'maintain', 'admin'];
-const accesses: readonly string[] = [...levels, 'custom'];
-const switched = [false, true];
-
-type Row = readonly [
-  name: string,
-  values: readonly Value[],
-  read: Value,
-  write: Value,
-  maintain: Value,
-  admin: Value,
-  custom: Value,
-];
-
-// Laid out as the table of the interface; the values of a permission stand lowest first.
-const rows: readonly Row[] = [
-  ['project-access/settings', ['read', 'update', 'delete'], 'read', 'read', 'read', 'delete', 'read'],
-  ['project-access/teams', ['none', 'read', 'manage'], 'none', 'none', 'none', 'manage', 'none'],
-  ['workspace-access/runs', ['read', 'plan', 'apply'], 'read', 'apply', 'apply', 'apply', 'read'],
-  ['workspace-access/sentinel-mocks', ['none', 'read'], 'none', 'read', 'read', 'read', 'none'],
-  [
-    'workspace-access/state-versions',
-    ['none', 'read-outputs', 'read', 'write'],
-    'read',
-    'write',
-    'write',
-    'write',
-    'none',
-  ],
-  ['workspace-access/variables', ['none', 'read', 'write'], 'read', 'write', 'write', 'write', 'none'],
-  ['workspace-access/create', switched, false, false, true, true, false],
-  ['workspace-access/locking', switched, false, true, true, true, false],
-  ['workspace-access/delete', switched, false, false, true, true, false],
-  ['workspace-access/move', switched, false, false, false, true, false],
-  ['workspace-access/run-tasks', switched, false, false, true, true, false],
-  // Later than the interface.
-  ['project-access/variable-sets', ['none', 'read', 'write'], 'none', 'none', 'none', 'write', 'none'],
-  ['workspace-access/policy-overrides', switched, false, false, false, false, false],
-];
-const later: readonly string[] = ['project-access/variable-sets', 'workspace-access/policy-overrides'];
-const groups: readonly string[] = ['project-access', 'workspace-access'];
-
-/** The values each permission can take, lowest first. */
-export const values: Readonly<Record<string, readonly Value[]>> = Object.fromEntries(
-  rows.map(([name, chain]) => [name, chain]),
-);
-const names = Object.keys(values);
-
-export const implied: Readonly<Record<Level, PermissionSet>> = {
-  read: Object.fromEntries(rows.map(row => [row[0], row[2]])),
-  write: Object.fromEntries(rows.map(row => [row[0], row[3]])),
-  maintain: Object.fromEntries(rows.map(row => [row[0], row[4]])),
-  admin: Object.fromEntries(rows.map(row => [row[0], row[5]])),
-};
-const customDefaults: PermissionSet = Object.fromEntries(rows.map(row => [row[0], row[6]]));
-
-/** The settings, the deletion and the team access of workspaces: they come with a level or a flag, never by choice. */
-const administering: readonly string[] = ['maintain', 'admin'];
-const administeringFlags: readonly string[] = ['manage-projects', 'manage-workspaces'];
-
-// Below every value: only effective access can be without any.
-const absent = '–';
-const rank = (name: string, value: Value | undefined): number => (values[name] ?? []).indexOf(value ?? absent);
-const nothing: PermissionSet = Object.fromEntries(
-  rows.map(([name, [lowest = absent]]) => [name, lowest === 'read' ? absent : lowest]),
-);
-const higher = (one: PermissionSet, other: PermissionSet): PermissionSet =>
-  Object.fromEntries(
-    names.map(name => {
-      const [a = absent, b = absent] = [one[name], other[name]];
-      return [name, rank(name, a) >= rank(name, b) ? a : b];
-    }),
-  );
-const workspacePart = (set: PermissionSet): PermissionSet =>
-  Object.fromEntries(Object.entries(set).filter(([name]) => name.startsWith('workspace-access/')));
+import {
+  at,
+  type Chosen,
+  changed,
+  creationFaults,
+  excess,
+  flagGives,
+  type Grant,
+  gives,
+  administers as givesAdministration,
+  headFaults,
+  higher,
+  isObject,
+  type Kind,
+  nothing,
+  notJson,
+  onProjects,
+  onWorkspaces,
+  type PermissionSet,
+  parsed,
+  reaches,
+  referenceFaults,
+  resource,
+  updateFaults,
+} from './model-grants.ts';
 
 /** The organization-level permissions that mean something here, and two that must not. */
 export const flags: readonly string[] = [
@@ -105,32 +49,6 @@ export const flags: readonly string[] = [
 /** With one of these, `access-secret-teams` shows every team. */
 export const teamManagement: readonly string[] = ['manage-membership', 'manage-teams', 'manage-organization-access'];
 
-const flagGives = (flag: string, isDefault: boolean): PermissionSet => {
-  const settings = { 'project-access/settings': 'read' };
-  switch (flag) {
-    case 'manage-projects':
-      return implied.admin;
-    case 'manage-workspaces':
-      return {
-        ...settings,
-        ...workspacePart(implied.admin),
-        'workspace-access/move': false,
-        'workspace-access/create': isDefault,
-      };
-    case 'read-projects':
-      return settings;
-    case 'read-workspaces':
-    case 'manage-policy-overrides':
-      return workspacePart(implied.read);
-    case 'manage-agent-pools':
-      return { ...settings, ...workspacePart(implied.read) };
-    case 'manage-policies':
-      return { 'workspace-access/runs': 'read' };
-    default:
-      return {};
-  }
-};
-
 export type Team = {
   readonly id: string;
   readonly organization: string;
@@ -140,13 +58,13 @@ export type Team = {
   readonly members: Set<string>;
 };
 export type Project = { readonly id: string; readonly organization: string; readonly isDefault: boolean };
-type Chosen = {
-  readonly access: Access;
-  readonly permissions: PermissionSet;
-  /** The later permissions that the resource shows. */
-  readonly shown: ReadonlySet<string>;
+export type Workspace = {
+  readonly id: string;
+  readonly organization: string;
+  project: string;
+  name: string;
+  lock: { readonly type: string; readonly id: string } | null;
 };
-type Grant = { readonly id: string; readonly team: string; readonly project: string; chosen: Chosen };
 
 export type Holder =
   | { readonly kind: 'user'; readonly user: string }
@@ -154,144 +72,93 @@ export type Holder =
   | { readonly kind: 'organization'; readonly organization: string };
 
 /** What one caller is in one organization. */
-type Standing = { readonly isOwner: boolean; readonly teams: readonly Team[] };
+type Standing = { readonly isOwner: boolean; readonly isOrganization: boolean; readonly teams: readonly Team[] };
+type Place = { readonly project: Project; readonly workspace?: Workspace | undefined };
+
+/** Effective access in one place. */
+export type Held = {
+  readonly set: PermissionSet;
+  /** The settings, the deletion and the team access of the workspaces there. */
+  readonly administers: boolean;
+  readonly isOwner: boolean;
+  readonly isOrganization: boolean;
+};
 
 export type Prediction = {
   readonly status: number;
   /** The complete body of a success; undefined where there is none. */
   readonly body?: unknown;
+  /** What is foretold of a workspace, or of several. */
+  readonly workspaces?: readonly ShownWorkspace[];
+  readonly total?: number;
   /** Of a failure: where its errors point, sorted. */
   readonly pointers?: readonly string[];
   /** Of a 400: the parameters that are wrong. */
   readonly parameters?: readonly string[];
   /** Of a duplicate: the grant that is there already. */
   readonly existing?: string;
+  /** Of a 409: words that a client looks for. */
+  readonly words?: RegExp;
 };
+
+export type ShownWorkspace = {
+  readonly id: string;
+  readonly name: string;
+  readonly project: string;
+  readonly locked: boolean;
+  readonly lockedBy: { readonly type: string; readonly id: string } | null;
+  readonly permissions: Readonly<Record<string, boolean>>;
+};
+
+/** Thrown where a token of a user meets an organization that takes none. */
+const shutOut = Symbol('shut out');
 
 const refused = (status: number, ...pointers: string[]): Prediction => ({ status, pointers: pointers.toSorted() });
 const unauthorized = refused(401);
 const notFound = refused(404);
+const conflict = (words: RegExp): Prediction => ({ ...refused(409), words });
 
-type Members = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const at = (value: unknown, ...path: string[]): unknown =>
-  path.reduce<unknown>((inner, key) => (isObject(inner) ? inner[key] : undefined), value);
-
-const notJson = Symbol('not JSON');
-const parsed = (payload: string | undefined): unknown => {
-  // No body and null say the same: a document without data.
-  if (payload === undefined) return {};
-  try {
-    return JSON.parse(payload) ?? {};
-  } catch {
-    return notJson;
-  }
+const everything: Held = {
+  set: Object.fromEntries(
+    Object.entries(onProjects.values).map(([name, chain]) => [name, chain.at(-1) as string | boolean]),
+  ),
+  administers: true,
+  isOwner: true,
+  isOrganization: false,
 };
 
-/** The permissions that a body sends, right or wrong. */
-const sent = (body: unknown): [name: string, value: unknown][] =>
-  names.flatMap((name): [string, unknown][] => {
-    const value = at(body, 'data', 'attributes', ...name.split('/'));
-    return value === undefined ? [] : [[name, value]];
-  });
-
-const attributeFaults = (body: unknown, accessRequired: boolean): string[] => {
-  const attributes = at(body, 'data', 'attributes');
-  if (attributes === undefined) return accessRequired ? ['/data/attributes'] : [];
-  if (!isObject(attributes)) return ['/data/attributes'];
-  const { access } = attributes;
-  const accessHolds = access === undefined ? !accessRequired : accesses.includes(access as string);
-  return [
-    ...(accessHolds ? [] : ['/data/attributes/access']),
-    ...groups
-      .filter(group => attributes[group] !== undefined && !isObject(attributes[group]))
-      .map(group => `/data/attributes/${group}`),
-    ...sent(body)
-      .filter(([name, value]) => !values[name]?.includes(value as Value))
-      .map(([name]) => `/data/attributes/${name}`),
-  ];
-};
-
-const relationshipFaults = (body: unknown): string[] => {
-  if (!isObject(at(body, 'data', 'relationships'))) return ['/data/relationships'];
-  return ['project', 'team'].flatMap(name => {
-    const pointer = `/data/relationships/${name}`;
-    if (!isObject(at(body, 'data', 'relationships', name))) return [pointer];
-    const data = at(body, 'data', 'relationships', name, 'data');
-    if (!isObject(data)) return [`${pointer}/data`];
-    return [
-      ...(data.type === `${name}s` ? [] : [`${pointer}/data/type`]),
-      ...(typeof data.id === 'string' ? [] : [`${pointer}/data/id`]),
-    ];
-  });
-};
-
-const creationFaults = (body: unknown): string[] => {
-  if (!isObject(body)) return [''];
-  if (!isObject(body.data)) return ['/data'];
-  return [
-    ...(body.data.type === 'team-projects' ? [] : ['/data/type']),
-    ...attributeFaults(body, true),
-    ...relationshipFaults(body),
-  ];
-};
-
-const updateFaults = (body: unknown, id: string): string[] => {
-  if (!isObject(body)) return [''];
-  const { data } = body;
-  if (!isObject(data)) return ['/data'];
-  return [
-    // Some clients send an empty id for none.
-    ...(data.id === undefined || data.id === '' || data.id === id ? [] : ['/data/id']),
-    ...(data.type === undefined || data.type === 'team-projects' ? [] : ['/data/type']),
-    ...attributeFaults(body, false),
-  ];
-};
-
-/** What a sound body makes of the present grant, or of none; or where a fixed level refuses what was sent. */
-const changed = (present: Chosen | undefined, body: unknown): Chosen | { readonly refusedAt: string[] } => {
-  const access = (at(body, 'data', 'attributes', 'access') ?? present?.access) as Access;
-  const wanted = sent(body) as [string, Value][];
-  if (access !== 'custom') {
-    const refusedAt = wanted
-      .filter(([name, value]) => value !== implied[access][name])
-      .map(([name]) => `/data/attributes/${name}`);
-    return refusedAt.length > 0 ? { refusedAt } : { access, permissions: implied[access], shown: new Set() };
-  }
-  const before = present?.permissions ?? customDefaults;
-  const carried = later.filter(name =>
-    present?.access === 'custom' ? present.shown.has(name) : before[name] !== customDefaults[name],
-  );
+/** What the `permissions` of a workspace say to whoever holds this there. */
+export const permissionsOnWorkspace = ({ set, administers, isOrganization }: Held): Record<string, boolean> => {
+  const has = (name: string, value: string | boolean) => reaches(set, `workspace-access/${name}`, value);
+  const starts = (value: string) => has('runs', value) && !isOrganization;
   return {
-    access,
-    permissions: { ...before, ...Object.fromEntries(wanted) },
-    shown: new Set([...carried, ...wanted.map(([name]) => name).filter(name => later.includes(name))]),
+    'can-update': administers,
+    'can-destroy': administers || has('delete', true),
+    'can-force-delete': administers || has('delete', true),
+    'can-move': has('move', true),
+    'can-lock': has('locking', true),
+    'can-unlock': has('locking', true),
+    'can-force-unlock': administers,
+    'can-read-settings': has('runs', 'read'),
+    'can-read-run': has('runs', 'read'),
+    'can-queue-run': starts('plan'),
+    'can-queue-apply': starts('apply'),
+    'can-queue-destroy': starts('apply'),
+    'can-read-variable': has('variables', 'read'),
+    'can-update-variable': has('variables', 'write'),
+    'can-read-state-versions': has('state-versions', 'read'),
+    'can-read-state-outputs': has('state-versions', 'read-outputs'),
+    'can-create-state-versions': has('state-versions', 'write'),
+    'can-manage-tags': administers,
+    'can-manage-run-tasks': has('run-tasks', true),
+    'can-manage-assessments': administers,
+    'can-manage-ephemeral-workspaces': administers,
+    'can-read-assessment-results': has('runs', 'read'),
+    'can-manage-hyok': false,
   };
 };
 
-const resource = ({ id, team, project, chosen }: Grant) => {
-  const group = (prefix: string) =>
-    Object.fromEntries(
-      names
-        .filter(name => name.startsWith(`${prefix}/`) && (!later.includes(name) || chosen.shown.has(name)))
-        .map(name => [name.slice(prefix.length + 1), chosen.permissions[name]]),
-    );
-  return {
-    id,
-    type: 'team-projects',
-    attributes: {
-      access: chosen.access,
-      'project-access': group('project-access'),
-      'workspace-access': group('workspace-access'),
-    },
-    relationships: {
-      team: { data: { id: team, type: 'teams' }, links: { related: `/api/v2/teams/${team}` } },
-      project: { data: { id: project, type: 'projects' }, links: { related: `/api/v2/projects/${project}` } },
-    },
-    links: { self: `/api/v2/team-projects/${id}` },
-  };
-};
+const holdsNames = (kind: Kind) => ({ place: kind.place, filter: `filter[${kind.place}][id]` });
 
 export class Model {
   readonly #publicUrl: string;
@@ -299,6 +166,7 @@ export class Model {
   readonly #teams = new Map<string, Team>();
   readonly #projects = new Map<string, Project>();
   // A map keeps the order of creation.
+  readonly #workspaces = new Map<string, Workspace>();
   readonly #grants = new Map<string, Grant>();
   readonly #tokens = new Map<string, Holder>();
   /** Organizations that take no tokens of users. */
@@ -343,7 +211,7 @@ export class Model {
 
   removeTeam(id: string): void {
     this.#teams.delete(id);
-    for (const grant of [...this.#grants.values()]) if (grant.team === id) this.#grants.delete(grant.id);
+    this.#removeGrants(grant => grant.team === id);
     for (const [secret, holder] of [...this.#tokens])
       if (holder.kind === 'team' && holder.team === id) this.#tokens.delete(secret);
   }
@@ -358,11 +226,38 @@ export class Model {
 
   removeProject(id: string): void {
     this.#projects.delete(id);
-    for (const grant of [...this.#grants.values()]) if (grant.project === id) this.#grants.delete(grant.id);
+    this.#removeGrants(grant => grant.on === id);
+  }
+
+  addWorkspace(id: string, project: string, name: string): void {
+    const { organization } = this.#projects.get(project) as Project;
+    this.#workspaces.set(id, { id, organization, project, name, lock: null });
+  }
+
+  workspace(id: string): Workspace | undefined {
+    return this.#workspaces.get(id);
+  }
+
+  workspacesIn(project: string): Workspace[] {
+    return [...this.#workspaces.values()].filter(workspace => workspace.project === project);
+  }
+
+  removeWorkspace(id: string): void {
+    this.#workspaces.delete(id);
+    this.#removeGrants(grant => grant.on === id);
+  }
+
+  /** A grant that is simply there. */
+  addGrant(kind: Kind, id: string, team: string, on: string, attributes: object): void {
+    this.#grants.set(id, { id, kind, team, on, chosen: changed(kind, undefined, { data: { attributes } }) as Chosen });
   }
 
   hasGrant(id: string): boolean {
     return this.#grants.has(id);
+  }
+
+  #removeGrants(gone: (grant: Grant) => boolean): void {
+    for (const grant of [...this.#grants.values()]) if (gone(grant)) this.#grants.delete(grant.id);
   }
 
   issue(secret: string, holder: Holder): void {
@@ -383,15 +278,31 @@ export class Model {
     return token === undefined ? undefined : this.#tokens.get(token);
   }
 
-  /** A member's own token is none there. */
-  #shutsOut(holder: Holder, organization: string): boolean {
+  /** To a token that the organization does not take, it is as if it were none. */
+  #answering(token: string | undefined, predict: (holder: Holder) => Prediction): Prediction {
+    const holder = this.#holder(token);
+    if (!holder) return unauthorized;
+    try {
+      return predict(holder);
+    } catch (error) {
+      if (error === shutOut) return unauthorized;
+      throw error;
+    }
+  }
+
+  #isShutOut(holder: Holder, organization: string): boolean {
     return holder.kind === 'user' && this.#closed.has(organization) && this.isMember(organization, holder.user);
   }
 
+  /** Where several places are asked about, those that shut the caller out are left out. */
+  #standingIfAny(holder: Holder, organization: string): Standing | undefined {
+    return this.#isShutOut(holder, organization) ? undefined : this.#standing(holder, organization);
+  }
+
   #standing(holder: Holder, organization: string): Standing | undefined {
-    if (this.#shutsOut(holder, organization)) return undefined;
+    if (this.#isShutOut(holder, organization)) throw shutOut;
     if (holder.kind === 'organization')
-      return holder.organization === organization ? { isOwner: true, teams: [] } : undefined;
+      return holder.organization === organization ? { isOwner: true, isOrganization: true, teams: [] } : undefined;
     if (holder.kind === 'user' && !this.isMember(organization, holder.user)) return undefined;
     const teams = [...this.#teams.values()].filter(
       team =>
@@ -400,45 +311,77 @@ export class Model {
     );
     // A team's token is at home in its team's organization only.
     if (holder.kind === 'team' && teams.length === 0) return undefined;
-    return { isOwner: teams.some(team => team.isOwners), teams };
+    return { isOwner: teams.some(team => team.isOwners), isOrganization: false, teams };
   }
 
-  /** The effective access of somebody who is no owner. */
-  #held({ teams }: Standing, project: Project): PermissionSet {
-    const byFlags = teams.flatMap(team => [...team.flags].map(flag => flagGives(flag, project.isDefault)));
-    const byGrants = [...this.#grants.values()]
-      .filter(grant => grant.project === project.id)
-      .flatMap(grant =>
-        teams
-          .filter(team => team.id === grant.team)
-          .map(team =>
-            team.flags.has('delegate-policy-overrides')
-              ? grant.chosen.permissions
-              : { ...grant.chosen.permissions, 'workspace-access/policy-overrides': false },
-          ),
-      );
-    return [...byFlags, ...byGrants].reduce<PermissionSet>(higher, nothing);
+  #held({ isOwner, isOrganization, teams }: Standing, { project, workspace }: Place): Held {
+    if (isOwner) return { ...everything, isOrganization };
+    const here = [...this.#grants.values()].filter(({ on }) => on === project.id || on === workspace?.id);
+    const own = teams.map(team => ({ team, grants: here.filter(grant => grant.team === team.id) }));
+    const sets = own.flatMap(({ team: { flags }, grants }) => [
+      ...[...flags].map(flag => flagGives(flag, project.isDefault)),
+      ...grants.map(grant => gives(grant, flags.has('delegate-policy-overrides'))),
+    ]);
+    return {
+      set: sets.reduce<PermissionSet>(higher, nothing),
+      administers: own.some(
+        ({ team: { flags }, grants }) =>
+          flags.has('manage-projects') || flags.has('manage-workspaces') || grants.some(givesAdministration),
+      ),
+      isOwner,
+      isOrganization,
+    };
   }
 
-  #manages(standing: Standing, project: Project): boolean {
-    return standing.isOwner || this.#held(standing, project)['project-access/teams'] === 'manage';
+  #place(id: string): Place | undefined {
+    const workspace = this.#workspaces.get(id);
+    const project = this.#projects.get(workspace?.project ?? id);
+    return project && { project, workspace };
   }
 
-  /** Whether the token manages the team access of the project. */
-  manages(token: string | undefined, projectId: string): boolean {
+  /** What a token holds on a project or a workspace; undefined for who does not belong to its organization. */
+  held(token: string | undefined, id: string): Held | undefined {
     const holder = this.#holder(token);
-    const project = this.#projects.get(projectId);
-    const standing = holder && project && this.#standing(holder, project.organization);
-    return standing !== undefined && project !== undefined && this.#manages(standing, project);
+    const place = this.#place(id);
+    const standing = holder && place && this.#standingIfAny(holder, place.project.organization);
+    return standing && place && this.#held(standing, place);
   }
 
-  #sees(standing: Standing, project: Project, grant: Grant): boolean {
-    if (this.#manages(standing, project)) return true;
+  /** Whether the token holds one of these in the whole organization, or is an owner. */
+  mayByFlag(token: string | undefined, organization: string, ...anyOf: string[]): boolean {
+    const holder = this.#holder(token);
+    const standing = holder && this.#standingIfAny(holder, organization);
+    return (
+      standing !== undefined &&
+      (standing.isOwner || standing.teams.some(({ flags }) => anyOf.some(flag => flags.has(flag))))
+    );
+  }
+
+  /** Whether the token manages the team access of the project or the workspace. */
+  manages(token: string | undefined, id: string): boolean {
+    const held = this.held(token, id);
+    if (!held) return false;
+    return this.#workspaces.has(id) ? held.administers : reaches(held.set, 'project-access/teams', 'manage');
+  }
+
+  #manages(held: Held, { workspace }: Place): boolean {
+    return workspace ? held.administers : reaches(held.set, 'project-access/teams', 'manage');
+  }
+
+  #sees(standing: Standing, place: Place, grant: Grant): boolean {
+    const held = this.#held(standing, place);
+    if (this.#manages(held, place)) return true;
     if (standing.teams.some(({ id }) => id === grant.team)) return true;
     return (
-      this.#held(standing, project)['project-access/teams'] === 'read' &&
+      grant.kind === onProjects &&
+      reaches(held.set, 'project-access/teams', 'read') &&
       this.#teams.get(grant.team)?.visibility === 'organization'
     );
+  }
+
+  /** Any member lists a project's team access; that of a workspace, who may read the workspace. */
+  #lists(kind: Kind, held: Held): boolean {
+    return kind === onProjects || reaches(held.set, 'workspace-access/runs', 'read');
   }
 
   #mayName({ isOwner, teams }: Standing, team: Team): boolean {
@@ -451,54 +394,48 @@ export class Model {
     );
   }
 
-  /** Whether somebody who is no owner administers the workspaces of a project. */
-  #administers({ teams }: Standing, project: Project): boolean {
-    return (
-      teams.some(({ flags }) => administeringFlags.some(flag => flags.has(flag))) ||
-      [...this.#grants.values()].some(
-        ({ team, project: on, chosen }) =>
-          on === project.id && administering.includes(chosen.access) && teams.some(({ id }) => id === team),
-      )
-    );
+  /** Nobody grants more than they hold. */
+  #excess(kind: Kind, held: Held, next: Chosen, present: Chosen | undefined): string[] {
+    return held.isOwner ? [] : excess(kind, next, present, held);
   }
 
-  /** Nobody grants more than they hold: where a change adds something that the caller has not. */
-  #excess(standing: Standing, project: Project, next: Chosen, present?: Chosen): string[] {
-    if (standing.isOwner) return [];
-    const held = this.#held(standing, project);
-    const exceeding = names.filter(name => {
-      const wanted = rank(name, next.permissions[name]);
-      return wanted > rank(name, (present?.permissions ?? nothing)[name]) && wanted > rank(name, held[name]);
+  /** The place that a body or a query names for a kind of grant. */
+  #placeFor(kind: Kind, id: string): Place | undefined {
+    return (kind === onProjects ? this.#projects : this.#workspaces).has(id) ? this.#place(id) : undefined;
+  }
+
+  // The five operations on team access, to projects and to workspaces.
+
+  list(kind: Kind, token: string | undefined, query: Readonly<Record<string, string>>): Prediction {
+    return this.#answering(token, holder => {
+      const { filter } = holdsNames(kind);
+      const on = query[filter];
+      const parameters = [...(on === undefined ? [filter] : []), ...wrongPages(query)];
+      if (on === undefined || parameters.length > 0) return { status: 400, pointers: [], parameters };
+      const place = this.#placeFor(kind, on);
+      const standing = place && this.#standing(holder, place.project.organization);
+      if (!place || !standing || !this.#lists(kind, this.#held(standing, place))) return notFound;
+
+      const teamId = query['filter[team][id]'];
+      const visible = [...this.#grants.values()].filter(
+        grant =>
+          grant.on === on && (teamId === undefined || grant.team === teamId) && this.#sees(standing, place, grant),
+      );
+      const carried: [string, string][] = [
+        [filter, on],
+        ...(teamId === undefined ? [] : [['filter[team][id]', teamId] as [string, string]]),
+      ];
+      const { shown, links, meta } = this.#paged(`/api/v2/${kind.type}`, carried, query, visible);
+      return { status: 200, body: { data: shown.map(resource), links, meta } };
     });
-    const wouldAdminister = administering.includes(next.access) && !administering.includes(present?.access ?? '');
-    if (wouldAdminister && !this.#administers(standing, project)) return ['/data/attributes/access'];
-    if (exceeding.length === 0) return [];
-    return next.access === 'custom' ? exceeding.map(name => `/data/attributes/${name}`) : ['/data/attributes/access'];
   }
 
-  // The five operations.
-
-  list(token: string | undefined, query: Readonly<Record<string, string>>): Prediction {
-    const holder = this.#holder(token);
-    if (!holder) return unauthorized;
-    const projectId = query['filter[project][id]'];
-    const parameters = [
-      ...(projectId === undefined ? ['filter[project][id]'] : []),
-      ...['page[number]', 'page[size]'].filter(name => !/^[1-9]\d*$/.test(query[name] ?? '1')),
-    ];
-    if (projectId === undefined || parameters.length > 0) return { status: 400, pointers: [], parameters };
-    const project = this.#projects.get(projectId);
-    if (project && this.#shutsOut(holder, project.organization)) return unauthorized;
-    const standing = project && this.#standing(holder, project.organization);
-    if (!project || !standing) return notFound;
-
-    const teamId = query['filter[team][id]'];
-    const visible = [...this.#grants.values()].filter(
-      grant =>
-        grant.project === project.id &&
-        (teamId === undefined || grant.team === teamId) &&
-        this.#sees(standing, project, grant),
-    );
+  #paged<T>(
+    path: string,
+    carried: readonly (readonly [string, string])[],
+    query: Readonly<Record<string, string>>,
+    visible: readonly T[],
+  ) {
     const size = Math.min(100, Number(query['page[size]'] ?? '20'));
     const current = Number(query['page[number]'] ?? '1');
     const last = Math.max(1, Math.ceil(visible.length / size));
@@ -506,118 +443,337 @@ export class Model {
     const next = current < last ? current + 1 : null;
     const link = (page: number | null) => {
       if (page === null) return null;
-      const team: [string, string][] = teamId === undefined ? [] : [['filter[team][id]', teamId]];
-      const parts: [string, string][] = [
-        ['filter[project][id]', projectId],
-        ...team,
-        ['page[number]', `${page}`],
-        ['page[size]', `${size}`],
-      ];
+      const parts = [...carried, ['page[number]', `${page}`], ['page[size]', `${size}`]] as [string, string][];
       const search = parts.map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`).join('&');
-      return `${this.#publicUrl}/api/v2/team-projects?${search}`;
+      return `${this.#publicUrl}${path}?${search}`;
     };
     return {
-      status: 200,
-      body: {
-        data: visible.slice((current - 1) * size, current * size).map(resource),
-        links: { self: link(current), first: link(1), prev: link(previous), next: link(next), last: link(last) },
-        meta: {
-          pagination: {
-            'current-page': current,
-            'page-size': size,
-            'prev-page': previous,
-            'next-page': next,
-            'total-pages': last,
-            'total-count': visible.length,
-          },
+      shown: visible.slice((current - 1) * size, current * size),
+      links: { self: link(current), first: link(1), prev: link(previous), next: link(next), last: link(last) },
+      meta: {
+        pagination: {
+          'current-page': current,
+          'page-size': size,
+          'prev-page': previous,
+          'next-page': next,
+          'total-pages': last,
+          'total-count': visible.length,
         },
       },
     };
   }
 
-  /** A grant and what the caller is where it belongs, if the caller may see it or, where asked, manage it; or why not. */
-  #reached(holder: Holder, id: string, toManage: boolean) {
+  /** A grant and what the caller is where it belongs, if the caller may see it or, where asked, manage it. */
+  #reached(kind: Kind, holder: Holder, id: string, toManage: boolean) {
     const grant = this.#grants.get(id);
-    const project = grant && this.#projects.get(grant.project);
-    if (project && this.#shutsOut(holder, project.organization)) return unauthorized;
-    const standing = project && this.#standing(holder, project.organization);
-    if (!grant || !project || !standing) return notFound;
-    const may = toManage ? this.#manages(standing, project) : this.#sees(standing, project, grant);
-    return may ? { grant, project, standing } : notFound;
+    const place = grant && grant.kind === kind ? this.#place(grant.on) : undefined;
+    const standing = place && this.#standing(holder, place.project.organization);
+    if (!grant || !place || !standing) return undefined;
+    const held = this.#held(standing, place);
+    const may = toManage ? this.#manages(held, place) : this.#sees(standing, place, grant);
+    return may ? { grant, place, held } : undefined;
   }
 
-  show(token: string | undefined, id: string): Prediction {
-    const holder = this.#holder(token);
-    if (!holder) return unauthorized;
-    const reached = this.#reached(holder, id, false);
-    return 'status' in reached ? reached : { status: 200, body: { data: resource(reached.grant) } };
+  show(kind: Kind, token: string | undefined, id: string): Prediction {
+    return this.#answering(token, holder => {
+      const reached = this.#reached(kind, holder, id, false);
+      return reached ? { status: 200, body: { data: resource(reached.grant) } } : notFound;
+    });
   }
 
   /** `learnt` is the id that the service gave to what it made, if it did. */
-  create(token: string | undefined, payload: string | undefined, learnt = '(an id)'): Prediction {
-    const holder = this.#holder(token);
-    if (!holder) return unauthorized;
-    const body = parsed(payload);
-    if (body === notJson) return refused(400);
+  create(kind: Kind, token: string | undefined, payload: string | undefined, learnt = '(an id)'): Prediction {
+    return this.#answering(token, holder => {
+      const body = parsed(payload);
+      if (body === notJson) return refused(400);
 
-    const projectId = at(body, 'data', 'relationships', 'project', 'data', 'id');
-    if (typeof projectId !== 'string')
-      // Whoever manages nothing learns nothing of a body that names no project either.
-      return [...this.#projects.keys()].some(id => this.manages(token, id))
-        ? refused(422, ...creationFaults(body))
-        : refused(404, '/data/relationships/project');
-    const project = this.#projects.get(projectId);
-    if (project && this.#shutsOut(holder, project.organization)) return unauthorized;
-    const standing = project && this.#standing(holder, project.organization);
-    if (!project || !standing || !this.#manages(standing, project)) return refused(404, '/data/relationships/project');
-    const teamId = at(body, 'data', 'relationships', 'team', 'data', 'id');
-    if (typeof teamId !== 'string') return refused(422, ...creationFaults(body));
-    const team = this.#teams.get(teamId);
-    if (!team || team.organization !== project.organization || !this.#mayName(standing, team))
-      return refused(404, '/data/relationships/team');
+      const pointer = `/data/relationships/${kind.place}`;
+      const on = at(body, 'data', 'relationships', kind.place, 'data', 'id');
+      if (typeof on !== 'string')
+        // Whoever manages nothing learns nothing of a body that names no place either.
+        return this.#managesSomewhere(kind, token)
+          ? refused(422, ...creationFaults(kind, body))
+          : refused(404, pointer);
+      const place = this.#placeFor(kind, on);
+      const standing = place && this.#standing(holder, place.project.organization);
+      const held = standing && place && this.#held(standing, place);
+      if (!place || !standing || !held || !this.#manages(held, place)) return refused(404, pointer);
+      const teamId = at(body, 'data', 'relationships', 'team', 'data', 'id');
+      if (typeof teamId !== 'string') return refused(422, ...creationFaults(kind, body));
+      const team = this.#teams.get(teamId);
+      if (!team || team.organization !== place.project.organization || !this.#mayName(standing, team))
+        return refused(404, '/data/relationships/team');
 
-    const faults = creationFaults(body);
-    if (faults.length > 0) return refused(422, ...faults);
-    const chosen = changed(undefined, body);
-    if ('refusedAt' in chosen) return refused(422, ...chosen.refusedAt);
-    const excess = this.#excess(standing, project, chosen);
-    if (excess.length > 0) return refused(422, ...excess);
-    const existing = [...this.#grants.values()].find(grant => grant.team === team.id && grant.project === project.id);
-    if (existing) return { ...refused(422, '/data/relationships/team'), existing: existing.id };
+      const faults = creationFaults(kind, body);
+      if (faults.length > 0) return refused(422, ...faults);
+      const chosen = changed(kind, undefined, body);
+      if ('refusedAt' in chosen) return refused(422, ...chosen.refusedAt);
+      const beyond = this.#excess(kind, held, chosen, undefined);
+      if (beyond.length > 0) return refused(422, ...beyond);
+      const existing = [...this.#grants.values()].find(grant => grant.team === team.id && grant.on === on);
+      if (existing) return { ...refused(422, '/data/relationships/team'), existing: existing.id };
 
-    const grant: Grant = { id: learnt, team: team.id, project: project.id, chosen };
-    this.#grants.set(learnt, grant);
-    return { status: 200, body: { data: resource(grant) } };
+      const grant: Grant = { id: learnt, kind, team: team.id, on, chosen };
+      this.#grants.set(learnt, grant);
+      return { status: 200, body: { data: resource(grant) } };
+    });
   }
 
-  update(token: string | undefined, id: string, payload: string | undefined, matches = true): Prediction {
-    const holder = this.#holder(token);
-    if (!holder) return unauthorized;
-    const body = parsed(payload);
-    if (body === notJson) return refused(400);
-    const reached = this.#reached(holder, id, true);
-    if ('status' in reached) return reached;
-    if (!matches) return refused(412);
-    const { grant, project, standing } = reached;
-
-    const faults = updateFaults(body, id);
-    if (faults.length > 0) return refused(422, ...faults);
-    const chosen = changed(grant.chosen, body);
-    if ('refusedAt' in chosen) return refused(422, ...chosen.refusedAt);
-    const excess = this.#excess(standing, project, chosen, grant.chosen);
-    if (excess.length > 0) return refused(422, ...excess);
-
-    grant.chosen = chosen;
-    return { status: 200, body: { data: resource(grant) } };
+  /** In an organization that has no workspace yet, whoever would administer it administers. */
+  #managesSomewhere(kind: Kind, token: string | undefined): boolean {
+    if (kind === onProjects) return [...this.#projects.keys()].some(id => this.manages(token, id));
+    return [...this.#projects.keys(), ...this.#workspaces.keys()].some(id => this.held(token, id)?.administers);
   }
 
-  remove(token: string | undefined, id: string, matches = true): Prediction {
-    const holder = this.#holder(token);
-    if (!holder) return unauthorized;
-    const reached = this.#reached(holder, id, true);
-    if ('status' in reached) return reached;
-    if (!matches) return refused(412);
-    this.#grants.delete(id);
-    return { status: 204 };
+  update(kind: Kind, token: string | undefined, id: string, payload: string | undefined, matches = true): Prediction {
+    return this.#answering(token, holder => {
+      const body = parsed(payload);
+      if (body === notJson) return refused(400);
+      const reached = this.#reached(kind, holder, id, true);
+      if (!reached) return notFound;
+      if (!matches) return refused(412);
+      const { grant, held } = reached;
+
+      const faults = updateFaults(kind, body, id);
+      if (faults.length > 0) return refused(422, ...faults);
+      const chosen = changed(kind, grant.chosen, body);
+      if ('refusedAt' in chosen) return refused(422, ...chosen.refusedAt);
+      const beyond = this.#excess(kind, held, chosen, grant.chosen);
+      if (beyond.length > 0) return refused(422, ...beyond);
+
+      grant.chosen = chosen;
+      return { status: 200, body: { data: resource(grant) } };
+    });
+  }
+
+  remove(kind: Kind, token: string | undefined, id: string, matches = true): Prediction {
+    return this.#answering(token, holder => {
+      if (!this.#reached(kind, holder, id, true)) return notFound;
+      if (!matches) return refused(412);
+      this.#grants.delete(id);
+      return { status: 204 };
+    });
+  }
+
+  // Workspaces.
+
+  #shown(workspace: Workspace, standing: Standing): ShownWorkspace {
+    const { id, name, project, lock, organization } = workspace;
+    const place = this.#place(id) as Place;
+    const team = lock?.type === 'teams' ? this.#teams.get(lock.id) : undefined;
+    const isKnown =
+      lock?.type === 'organizations' ||
+      (lock?.type === 'users' && this.isMember(organization, lock.id)) ||
+      (team !== undefined && this.#mayName(standing, team));
+    return {
+      id,
+      name,
+      project,
+      locked: lock !== null,
+      lockedBy: isKnown ? lock : null,
+      permissions: permissionsOnWorkspace(this.#held(standing, place)),
+    };
+  }
+
+  #reachedWorkspace(holder: Holder, id: string, may: (held: Held) => boolean) {
+    const workspace = this.#workspaces.get(id);
+    const standing = workspace && this.#standing(holder, workspace.organization);
+    if (!workspace || !standing) return undefined;
+    const held = this.#held(standing, this.#place(id) as Place);
+    return may(held) ? { workspace, standing, held } : undefined;
+  }
+
+  showWorkspace(token: string | undefined, id: string): Prediction {
+    return this.#answering(token, holder => {
+      const reached = this.#reachedWorkspace(holder, id, ({ set }) => reaches(set, 'workspace-access/runs', 'read'));
+      return reached ? { status: 200, workspaces: [this.#shown(reached.workspace, reached.standing)] } : notFound;
+    });
+  }
+
+  listWorkspaces(token: string | undefined, organization: string, query: Readonly<Record<string, string>>): Prediction {
+    return this.#answering(token, holder => {
+      const parameters = wrongPages(query);
+      if (parameters.length > 0) return { status: 400, pointers: [], parameters };
+      const standing = this.#standing(holder, organization);
+      if (!this.#memberships.has(organization) || !standing) return notFound;
+      const { 'filter[project][id]': project, 'search[name]': part = '' } = query;
+      const visible = [...this.#workspaces.values()].filter(
+        each =>
+          each.organization === organization &&
+          (project === undefined || each.project === project) &&
+          each.name.toLowerCase().includes(part.toLowerCase()) &&
+          reaches(this.#held(standing, this.#place(each.id) as Place).set, 'workspace-access/runs', 'read'),
+      );
+      const { shown } = this.#paged('', [], query, visible);
+      return { status: 200, workspaces: shown.map(each => this.#shown(each, standing)), total: visible.length };
+    });
+  }
+
+  #isTaken(organization: string, name: string, but?: string): boolean {
+    return [...this.#workspaces.values()].some(
+      other =>
+        other.organization === organization && other.name.toLowerCase() === name.toLowerCase() && other.id !== but,
+    );
+  }
+
+  createWorkspace(
+    token: string | undefined,
+    organization: string,
+    payload: string | undefined,
+    learnt = '(an id)',
+  ): Prediction {
+    return this.#answering(token, holder => {
+      const body = parsed(payload);
+      if (body === notJson) return refused(400);
+      const standing = this.#standing(holder, organization);
+      if (!standing || !this.#memberships.has(organization)) return notFound;
+      const named = at(body, 'data', 'relationships', 'project', 'data', 'id');
+      const project =
+        typeof named === 'string'
+          ? this.#projects.get(named)
+          : [...this.#projects.values()].find(each => each.organization === organization && each.isDefault);
+      if (
+        !project ||
+        project.organization !== organization ||
+        !reaches(this.#held(standing, { project }).set, 'workspace-access/create', true)
+      )
+        return typeof named === 'string' ? refused(404, '/data/relationships/project') : notFound;
+
+      const faults = workspaceFaults(body);
+      if (faults.length > 0) return refused(422, ...faults);
+      const name = at(body, 'data', 'attributes', 'name') as string;
+      if (this.#isTaken(organization, name)) return refused(422, '/data/attributes/name');
+      this.addWorkspace(learnt, project.id, name);
+      return { status: 201, workspaces: [this.#shown(this.#workspaces.get(learnt) as Workspace, standing)] };
+    });
+  }
+
+  updateWorkspace(token: string | undefined, id: string, payload: string | undefined, matches = true): Prediction {
+    return this.#answering(token, holder => {
+      const body = parsed(payload);
+      if (body === notJson) return refused(400);
+      const workspace = this.#workspaces.get(id);
+      const target = at(body, 'data', 'relationships', 'project', 'data', 'id');
+      const moves = typeof target === 'string' && target !== workspace?.project;
+      const attributes = at(body, 'data', 'attributes') ?? {};
+      // A caller without permission learns nothing: whatever is there besides a move counts as a change.
+      const relationships = at(body, 'data', 'relationships') ?? {};
+      const changes = [...Object.keys(attributes), ...Object.keys(relationships)].some(name => name !== 'project');
+      const reached = this.#reachedWorkspace(
+        holder,
+        id,
+        ({ set, administers }) =>
+          (administers || (moves && !changes)) && (!moves || reaches(set, 'workspace-access/move', true)),
+      );
+      if (!workspace || !reached) return notFound;
+      const { standing } = reached;
+      if (moves) {
+        const project = this.#projects.get(target);
+        if (
+          !project ||
+          project.organization !== workspace.organization ||
+          !reaches(this.#held(standing, { project }).set, 'workspace-access/move', true)
+        )
+          return refused(404, '/data/relationships/project');
+      }
+      if (!matches) return refused(412);
+      const faults = workspaceFaults(body, id);
+      if (faults.length > 0) return refused(422, ...faults);
+      const name = (at(body, 'data', 'attributes', 'name') as string | undefined) ?? workspace.name;
+      if (this.#isTaken(workspace.organization, name, id)) return refused(422, '/data/attributes/name');
+      workspace.name = name;
+      if (typeof target === 'string') workspace.project = target;
+      return { status: 200, workspaces: [this.#shown(workspace, standing)] };
+    });
+  }
+
+  act(token: string | undefined, id: string, action: Action, matches = true): Prediction {
+    return this.#answering(token, holder => {
+      const right: Readonly<Record<Action, (held: Held) => boolean>> = {
+        lock: ({ set }) => reaches(set, 'workspace-access/locking', true),
+        unlock: ({ set }) => reaches(set, 'workspace-access/locking', true),
+        'force-unlock': ({ administers }) => administers,
+        'safe-delete': ({ set, administers }) => administers || reaches(set, 'workspace-access/delete', true),
+        delete: ({ set, administers }) => administers || reaches(set, 'workspace-access/delete', true),
+      };
+      const reached = this.#reachedWorkspace(holder, id, right[action]);
+      if (!reached) return notFound;
+      if (!matches) return refused(412);
+      const { workspace, standing } = reached;
+      const self = identityOf(holder);
+      const { lock } = workspace;
+      switch (action) {
+        case 'lock':
+          if (lock) return conflict(/already locked/);
+          workspace.lock = self;
+          break;
+        case 'unlock':
+          if (!lock) return conflict(/not locked/);
+          if (lock.type !== self.type || lock.id !== self.id)
+            return conflict(lock.type === 'teams' ? /is locked by Team/ : /is locked by User/);
+          workspace.lock = null;
+          break;
+        case 'force-unlock':
+          if (!lock) return conflict(/not locked/);
+          workspace.lock = null;
+          break;
+        case 'safe-delete':
+          if (lock) return conflict(/locked/);
+          this.removeWorkspace(id);
+          return { status: 204 };
+        case 'delete':
+          this.removeWorkspace(id);
+          return { status: 204 };
+      }
+      return { status: 200, workspaces: [this.#shown(workspace, standing)] };
+    });
   }
 }
+
+export type Action = 'lock' | 'unlock' | 'force-unlock' | 'safe-delete' | 'delete';
+
+const identityOf = (holder: Holder): { type: string; id: string } => {
+  switch (holder.kind) {
+    case 'user':
+      return { type: 'users', id: holder.user };
+    case 'team':
+      return { type: 'teams', id: holder.team };
+    case 'organization':
+      return { type: 'organizations', id: holder.organization };
+  }
+};
+
+const wrongPages = (query: Readonly<Record<string, string>>): string[] =>
+  ['page[number]', 'page[size]'].filter(name => !/^[1-9]\d*$/.test(query[name] ?? '1'));
+
+/** Of the name, the description and the project of a workspace; the other settings are not the model's affair. */
+const workspaceFaults = (body: unknown, id?: string): string[] => {
+  if (!isObject(body)) return [''];
+  const { data } = body;
+  if (!isObject(data)) return ['/data'];
+  const isNew = id === undefined;
+  const { attributes, relationships } = data;
+  return [
+    ...(isNew ? (data.type === 'workspaces' ? [] : ['/data/type']) : headFaults(data, 'workspaces', id)),
+    ...(attributes === undefined && !isNew
+      ? []
+      : isObject(attributes)
+        ? attributeFaults(attributes, isNew)
+        : ['/data/attributes']),
+    ...(relationships === undefined
+      ? []
+      : isObject(relationships)
+        ? relationships.project === undefined
+          ? []
+          : referenceFaults(body, 'project')
+        : ['/data/relationships']),
+  ];
+};
+
+const attributeFaults = ({ name, description }: Readonly<Record<string, unknown>>, isNew: boolean): string[] => {
+  const nameHolds = name === undefined ? !isNew : typeof name === 'string' && /^[\w-]{1,90}$/.test(name);
+  const isText = description === undefined || description === null || typeof description === 'string';
+  return [...(nameHolds ? [] : ['/data/attributes/name']), ...(isText ? [] : ['/data/attributes/description'])];
+};
+
+export { onProjects, onWorkspaces };

@@ -18,6 +18,12 @@ export type Team = {
   readonly members: readonly string[];
 };
 export type Project = { readonly id: string; readonly organization: string; readonly isDefault: boolean };
+export type Workspace = {
+  readonly id: string;
+  readonly name: string;
+  readonly organization: string;
+  readonly project: string;
+};
 export type Grant = {
   readonly id: string;
   readonly organization: string;
@@ -25,6 +31,15 @@ export type Grant = {
   readonly team: string;
   readonly access: string;
   readonly teams: TeamsAccess;
+  /** As they were sent. */
+  readonly attributes: Json;
+};
+export type WorkspaceGrant = {
+  readonly id: string;
+  readonly organization: string;
+  readonly workspace: string;
+  readonly team: string;
+  readonly attributes: Json;
 };
 export type Membership = { readonly id: string; readonly organization: string; readonly user: string };
 export type Token = {
@@ -56,6 +71,16 @@ const customValues: Readonly<Record<string, Readonly<Record<string, readonly (st
   },
 };
 
+const customValuesOnWorkspace: Readonly<Record<string, readonly (string | boolean)[]>> = {
+  runs: ['read', 'plan', 'apply'],
+  variables: ['none', 'read', 'write'],
+  'state-versions': ['none', 'read-outputs', 'read', 'write'],
+  'sentinel-mocks': ['none', 'read'],
+  'workspace-locking': [false, true],
+  'run-tasks': [false, true],
+  'policy-overrides': [false, true],
+};
+
 /** Every organization-level permission that opens something, and one that opens nothing. */
 export const flagNames = [
   'manage-projects',
@@ -72,18 +97,28 @@ export const flagNames = [
   'manage-modules',
 ] as const;
 
-/** Any level, with choices where it is custom. */
-export const randomAccess = (dice: Dice): Json => {
+/** Any level, with choices where it is custom; `odds` are those of each choice. */
+export const randomAccess = (dice: Dice, odds?: number): Json => {
   const access = dice.pick(['read', 'write', 'maintain', 'admin', 'custom', 'custom', 'custom']);
-  return access === 'custom' ? { access, ...randomChoices(dice) } : { access };
+  return access === 'custom' ? { access, ...randomChoices(dice, odds) } : { access };
 };
 
-export const randomChoices = (dice: Dice): Json =>
+export const randomChoices = (dice: Dice, odds = 0.4): Json =>
   Object.fromEntries(
     Object.entries(customValues).map(([group, values]) => [
       group,
-      Object.fromEntries(dice.some(Object.entries(values), 0.4).map(([key, choices]) => [key, dice.pick(choices)])),
+      Object.fromEntries(dice.some(Object.entries(values), odds).map(([key, choices]) => [key, dice.pick(choices)])),
     ]),
+  );
+
+export const randomWorkspaceAccess = (dice: Dice, odds?: number): Json => {
+  const access = dice.pick(['read', 'plan', 'write', 'admin', 'custom', 'custom', 'custom']);
+  return access === 'custom' ? { access, ...randomWorkspaceChoices(dice, odds) } : { access };
+};
+
+export const randomWorkspaceChoices = (dice: Dice, odds = 0.4): Json =>
+  Object.fromEntries(
+    dice.some(Object.entries(customValuesOnWorkspace), odds).map(([key, choices]) => [key, dice.pick(choices)]),
   );
 
 export const flagsAttribute = (flags: readonly string[]): Json => Object.fromEntries(flags.map(flag => [flag, true]));
@@ -98,6 +133,8 @@ export class RandomWorld {
   readonly teams: Team[] = [];
   readonly projects: Project[] = [];
   readonly grants: Grant[] = [];
+  readonly workspaces: Workspace[] = [];
+  readonly workspaceGrants: WorkspaceGrant[] = [];
   readonly memberships: Membership[] = [];
   readonly tokens: Token[] = [];
 
@@ -203,7 +240,22 @@ export class RandomWorld {
     const { id } = await this.ownerOf(project.organization).make('/team-projects', data);
     const teams = access.access === 'admin' ? 'manage' : (access['project-access']?.teams ?? 'none');
     const between = { organization: project.organization, project: project.id, team: team.id };
-    this.grants.push({ id, ...between, access: access.access, teams });
+    this.grants.push({ id, ...between, access: access.access, teams, attributes: access });
+  }
+
+  async workspace(project: Project): Promise<Workspace> {
+    const { organization } = project;
+    const name = `${this.prefix}-workspace-${this.workspaces.length}`;
+    const id = await this.directory.workspace(this.ownerOf(organization), organization, name, project.id);
+    const workspace = { id, name, organization, project: project.id };
+    this.workspaces.push(workspace);
+    return workspace;
+  }
+
+  async workspaceGrant(workspace: Workspace, team: Team, attributes: Json = randomWorkspaceAccess(this.dice)) {
+    const { organization } = workspace;
+    const id = await this.directory.workspaceGrant(this.ownerOf(organization), workspace.id, team.id, attributes);
+    this.workspaceGrants.push({ id, organization, workspace: workspace.id, team: team.id, attributes });
   }
 
   async teamToken(team: Team): Promise<Token> {
