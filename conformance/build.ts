@@ -42,7 +42,7 @@ const walkClients = [
     folder: 'v2',
     module: 'github.com/hashicorp/go-tfe/v2',
     name: 'go-tfe v2',
-    remark: 'The provider 0.80.0 has 2.4.0, which the registry did not have; this is the nearest that it had.',
+    remark: 'The provider 0.80.0 has 2.4.0 inside, which is not yet run.',
   },
 ];
 

@@ -108,6 +108,8 @@ const providerTables = (steps: readonly StepRow[]): string => {
   ].join('\n\n');
 };
 
+const notRun = 'Not yet run.';
+
 const providerHeading = (version: string): string => `### Provider ${version}`;
 
 /** The part of a document that is about one version of the provider, without its heading. */
@@ -125,10 +127,7 @@ export const compose = (results: Results, present: string, write: boolean): stri
   const sections = clients.providers.map(({ version, optional, binary }) => {
     const kept = optional && !(write && binary) ? sectionOf(present, version) : undefined;
     const ran = steps.filter(({ provider }) => provider === version);
-    return [
-      providerHeading(version),
-      kept ?? (binary ? providerTables(ran) : 'Not run: the registry does not have it.'),
-    ];
+    return [providerHeading(version), kept ?? (binary ? providerTables(ran) : notRun)];
   });
   return `${[
     '# Compatibility',
@@ -140,7 +139,11 @@ export const compose = (results: Results, present: string, write: boolean): stri
       [
         ...clients.walks.map(({ name, version, remark }) => [name, version, remark]),
         ['OpenTofu', clients.tofu.version, ''],
-        ...clients.providers.map(({ version }) => ['`tfe` provider', version, '']),
+        ...clients.providers.map(({ version }, index) => [
+          '`tfe` provider',
+          version,
+          sections[index]?.[1] === notRun ? 'not yet run' : '',
+        ]),
       ],
     ),
     '## Operations',

@@ -150,6 +150,8 @@ describe('workspaces', () => {
             'ssh-key': none,
             'data-retention-policy': none,
             outputs: { data: [] },
+          vars: { data: [] },
+          tags: { links: { related: `/api/v2/workspaces/${id}/relationships/tags` } },
             'remote-state-consumers': link('relationships/remote-state-consumers'),
             'tag-bindings': link('tag-bindings'),
             'effective-tag-bindings': link('effective-tag-bindings'),

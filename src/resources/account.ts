@@ -22,7 +22,7 @@ const PasswordChange = open({
     id: optional(upTo(longest)),
     attributes: open({
       current_password: optional(upTo(longest)),
-      password: textOf(10, longest, `password may have 10 to ${longest} characters`),
+      password: textOf(10, longest, `password must have 10 to ${longest} characters`),
       password_confirmation: upTo(longest),
     }),
   }),

@@ -22,7 +22,11 @@ import { type Check, checker } from '../wire/validation.ts';
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 /** The date in the interface's list of changes that brought the operation. */
-export type Since = `${number}-${number}-${number}` | 'before the dated list' | 'after the dated list';
+export type Since =
+  | `${number}-${number}-${number}`
+  | 'before the dated list'
+  | 'after the dated list'
+  | 'not of the interface';
 
 /** What operations need of the server around them; tests replace the clock and the randomness. */
 export type Services = {
@@ -145,7 +149,7 @@ export class Request<P extends string = string, B = unknown> {
     const descending = asked.startsWith('-');
     const by = descending ? asked.slice(1) : asked;
     if (sorts.includes(by)) return { by, descending };
-    const detail = `sort must be one of ${sorts.join(', ')}, with a - before it for the other direction`;
+    const detail = `sort must be one of ${sorts.flatMap(name => [name, `-${name}`]).join(', ')}`;
     throw new Fault({ kind: 'bad parameter', parameter: 'sort', detail });
   }
 

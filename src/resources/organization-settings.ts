@@ -16,7 +16,7 @@ import {
 import { pointerTo } from './operation.ts';
 
 const mostMinutes = 2 ** 31 - 1;
-const minutes = orNull(between(1, mostMinutes, `A session may have 1 to ${mostMinutes} minutes`));
+const minutes = orNull(between(1, mostMinutes, `A session must have 1 to ${mostMinutes} minutes`));
 
 /** Every setting, as an answer has it. */
 export const settings = {

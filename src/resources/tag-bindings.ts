@@ -32,9 +32,9 @@ import { get, patch, pointerTo, post, type Request } from './operation.ts';
 
 export const key = ruled(
   '^(?!hcp?:)[A-Za-z0-9_.=+@:-]{1,128}$',
-  'key may have 1 to 128 letters, digits and _ . = + - @ : and must not begin with hc: or hcp:',
+  'A key must have 1 to 128 letters, digits and _ . = + - @ : and must not begin with hc: or hcp:',
 );
-const value = ruled('^[A-Za-z0-9_.=+@:-]{0,256}$', 'value may have up to 256 letters, digits and _ . = + - @ :');
+const value = ruled('^[A-Za-z0-9_.=+@:-]{0,256}$', 'A value must have at most 256 letters, digits and _ . = + - @ :');
 
 export const wishedTag = { key, value: optional(orNull(value)) };
 

@@ -52,7 +52,7 @@ import { UserResource, usersShown } from './users.ts';
 
 export const teamName = ruled(
   '^(?=.{1,90}$)[^\\s\\p{C}\\p{DI}]([^\\p{C}\\p{DI}]*[^\\s\\p{C}\\p{DI}])?$',
-  'Name may have 1 to 90 characters, without control or invisible characters and with no space at either end',
+  'Name must have 1 to 90 characters, without control or invisible characters and with no space at either end',
 );
 
 export const settableOfTeam = {
@@ -116,10 +116,9 @@ const decided = (team: Team, attributes: Attributes, stand: Standing): Team => {
 const inOrganization = '/api/v2/organizations/:organization/teams';
 const path = '/api/v2/teams/:id';
 const common = { family: 'teams', since: 'before the dated list' } as const;
-const answer = oneDocument(TeamResource);
-
 const includes = ['users', 'organization-memberships'];
 const includedSchemas = [UserResource, MembershipResource];
+const answer = oneDocument(TeamResource, ...includedSchemas);
 
 /** The members of these teams, as users and as memberships, where the query asks for them: one statement for each. */
 const included = async (
@@ -187,7 +186,7 @@ export const teams = [
     summary: 'Show a team',
     includes,
     success: 200,
-    answer: oneDocument(TeamResource, ...includedSchemas),
+    answer,
     failures: [404],
     run: async request => {
       const { stand, present } = await reached(request, maySeeTeam);
@@ -201,6 +200,7 @@ export const teams = [
     summary: 'Create a team',
     audit: { resource: 'team', action: 'create' },
     body: Creation,
+    includes,
     success: 200,
     answer,
     failures: [404, 422],
@@ -210,8 +210,9 @@ export const teams = [
       const { attributes } = request.body().data;
       const blank = newTeam(request.newId('team'), params.organization, attributes.name);
       await addTeam(tx, decided(blank, attributes, stand), stand.organization, now);
-      const answer = one(shownTeam(found(await loadTeam(tx, blank.id)), stand, caller));
-      return { answer, change: { organization: stand.organization, id: blank.id, before: null, after: answer.data } };
+      const team = shownTeam(found(await loadTeam(tx, blank.id)), stand, caller);
+      const answer = one(team, await included(request, stand, [blank.id]));
+      return { answer, change: { organization: stand.organization, id: blank.id, before: null, after: team } };
     },
   }),
 
@@ -221,6 +222,7 @@ export const teams = [
     summary: 'Update a team',
     audit: { resource: 'team', action: 'update' },
     body: Update,
+    includes,
     success: 200,
     answer,
     failures: [404, 412, 422],
@@ -232,8 +234,9 @@ export const teams = [
       await saveTeam(request.tx, next, stand.organization);
       // The change may have touched the caller's own standing.
       const { stand: after } = found(await standingAtTeam(request.tx, request.caller, present.id));
-      const answer = one(shownTeam(next, after, request.caller));
-      const change = { organization: stand.organization, id: next.id, before: before.data, after: answer.data };
+      const team = shownTeam(next, after, request.caller);
+      const answer = one(team, await included(request, after, [next.id]));
+      const change = { organization: stand.organization, id: next.id, before: before.data, after: team };
       return { answer, change };
     },
   }),

@@ -118,6 +118,8 @@ export const WorkspaceResource = resource(
     'ssh-key': nothingRelated,
     'data-retention-policy': nothingRelated,
     outputs: relatedMany('workspace-outputs'),
+    vars: relatedMany('vars'),
+    tags: linked,
     'remote-state-consumers': linked,
     'tag-bindings': linked,
     'effective-tag-bindings': linkedMany('effective-tag-bindings'),
@@ -206,6 +208,8 @@ export const shown = (
       'ssh-key': none,
       'data-retention-policy': none,
       outputs: { data: [] },
+      vars: { data: [] },
+      tags: link('relationships/tags'),
       'remote-state-consumers': link('relationships/remote-state-consumers'),
       'tag-bindings': link('tag-bindings'),
       'effective-tag-bindings': {

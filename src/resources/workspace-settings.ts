@@ -212,7 +212,9 @@ export const changedSettings = (present: Settings, wished: Wished, inherited: In
   const time = typeof at === 'string' ? instantOf(at) : at;
   const mode = modeAfter(present, wished, inherited);
   const flaws = [
-    ...(at && time === undefined ? [flawAt('auto-destroy-at', 'auto-destroy-at is no time')] : []),
+    ...(at && time === undefined
+      ? [flawAt('auto-destroy-at', 'auto-destroy-at must be a time such as 2030-01-31T12:00:00Z')]
+      : []),
     ...flawsOfPool(mode ?? inherited.executionMode, wished),
   ];
   if (flaws.length > 0) throw invalid(...flaws);

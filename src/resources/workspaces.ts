@@ -132,6 +132,7 @@ const listing = list({
     'search[wildcard-name]',
     'search[tags]',
     'search[exclude-tags]',
+    'search[exclude_tags]',
     'filter[project][id]',
     'filter[current-run][status]',
     ...tagFilters,
@@ -175,7 +176,9 @@ const narrowed = (request: Request): Sql => {
     taggedWorkspaces(request),
     when(request.parameter('filter[project][id]'), project => sql`workspaces.project_id = ${project}`),
     tagged(request.valuesOf('search[tags]'), tags => tags.length),
+    // The dated list spells it one way, the clients the other.
     tagged(request.valuesOf('search[exclude-tags]'), () => 0),
+    tagged(request.valuesOf('search[exclude_tags]'), () => 0),
     // Nothing is run here, so no run has this or that status.
     when(request.parameter('filter[current-run][status]'), () => sql`1 = 0`),
   ];

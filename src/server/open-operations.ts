@@ -1,6 +1,6 @@
 /** What is answered without a token: whether the server lives, whether it is ready, what it serves and where. */
 
-import type { Operation } from '../resources/operation.ts';
+import type { Operation, Since } from '../resources/operation.ts';
 import { sql } from '../store/sql.ts';
 import type { Store } from '../store/store.ts';
 import { exactly, oneOf, open, type TSchema, text } from '../wire/schemas.ts';
@@ -12,6 +12,7 @@ export type OpenOperation = {
   readonly path: string;
   readonly family: string;
   readonly summary: string;
+  readonly since: Since;
   /** By status; null where there is no body. */
   readonly answers: Readonly<Record<number, TSchema | null>>;
   /** What its answers carry beside what every answer does. */
@@ -31,7 +32,7 @@ const pingHeaders = {
 /** What Terraform's own tools look up to find the API of a host. */
 const services = { 'tfe.v2': '/api/v2/', 'tfe.v2.1': '/api/v2/', 'tfe.v2.2': '/api/v2/' };
 
-const common = { authentication: 'none', method: 'GET', family: 'server' } as const;
+const common = { authentication: 'none', method: 'GET', family: 'server', since: 'not of the interface' } as const;
 
 export const openOperations = (
   operations: readonly Operation[],
@@ -65,6 +66,7 @@ export const openOperations = (
     },
     {
       ...common,
+      since: 'before the dated list',
       path: '/api/v2/ping',
       summary: 'Which version of the interface is served; what the Go client asks first',
       answers: { 204: null },
@@ -73,6 +75,7 @@ export const openOperations = (
     },
     {
       ...common,
+      since: 'before the dated list',
       path: '/.well-known/terraform.json',
       summary: 'Where the API is, for the service discovery of Terraform and OpenTofu',
       answers: { 200: exactly(Object.fromEntries(Object.keys(services).map(name => [name, text]))) },

@@ -126,6 +126,7 @@ const openObject = (operation: OpenOperation) => ({
   operationId: operationId(operation),
   summary: operation.summary,
   tags: [operation.family],
+  'x-since': operation.since,
   security: [],
   responses: Object.fromEntries(
     Object.entries(operation.answers).map(([status, schema]) => [

@@ -22,7 +22,7 @@ const bearer = (token: string): string => `'Authorization: Bearer ${token}'`;
 export const trustText = ({ url, curl, anchor }: Reach, news: string): string => `
 ${news} To trust it:
 
-  # OpenTofu, Terraform and other Go programs
+  # OpenTofu, Terraform and other Go programs on Linux; elsewhere add it to the system's trusted certificates
   export SSL_CERT_FILE=${anchor}
   # Node
   export NODE_EXTRA_CA_CERTS=${anchor}

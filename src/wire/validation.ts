@@ -79,7 +79,7 @@ const detailOf = ({ keyword, params, parentSchema, message }: ErrorObject, name:
     case 'maxItems':
       return `${name} may have ${params.limit} at most`;
     case 'minItems':
-      return `${name} must name at least one`;
+      return `${name} must not be empty`;
     default:
       return rule ?? `${name} ${message}`;
   }

@@ -320,7 +320,7 @@ export const exported = async (tx: Tx): Promise<World> => {
 export const world = [
   plainGet({
     family: 'world',
-    since: 'before the dated list',
+    since: 'not of the interface',
     path: '/api/v2/admin/export',
     summary: 'Give all that the server holds but secrets, as a seed file has it (site admin)',
     plain: 'indented',
