@@ -287,3 +287,29 @@ test('the changes of teams, their members and tokens are called as they are docu
     'team.update',
   ]);
 });
+
+describe('who comes and goes by a site admin’s doing', () => {
+  test('is told in the trail of every organization that it concerns', async () => {
+    const { actor: founder } = await directory.user('founder-of-trails');
+    await directory.organization(founder, 'trailed');
+    const { attributes } = await founder.make('/organizations/trailed/authentication-token');
+    const trail = async (): Promise<string[]> =>
+      (await directory.actor(attributes.token).get('/organization/audit-trail')).body.data.map(
+        ({ resource }: Json) => `${resource.type} ${resource.action}`,
+      );
+    const invitation = await founder.make('/organizations/trailed/organization-memberships', {
+      type: 'organization-memberships',
+      attributes: { email: 'guest-of-trails@example.com' },
+    });
+    const { id } = await directory.user('guest-of-trails');
+    assert.equal((await trail())[0], 'organization_user accept_invitation');
+    assert.equal((await directory.admin.delete(`/admin/users/${id}`)).status, 204);
+    assert.equal((await trail())[0], 'organization_user destroy');
+    const rows = await directory.server.store.read(tx =>
+      tx.rows<[after: string | null]>(
+        sql`select after_change from audit_events where resource_id = ${invitation.id} order by created_at`,
+      ),
+    );
+    assert.equal(JSON.parse(rows[1]?.[0] ?? '{}').user, id);
+  });
+});

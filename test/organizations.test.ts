@@ -321,6 +321,13 @@ describe('organizations', () => {
     });
   });
 
+  test('attributes that it does not know are neither kept nor shown, whatever their names', async () => {
+    const odd = { toString: { any: ['thing'] }, hasOwnProperty: 1, valueOf: 'v', constructor: null };
+    const { status, body } = await owner.patch('/organizations/acme', { type: 'organizations', attributes: odd });
+    assert.equal(status, 200);
+    for (const name of Object.keys(odd)) assert.ok(!Object.hasOwn(body.data.attributes, name), name);
+  });
+
   describe('include', () => {
     test('leaves the tag as it is, so that it holds in an If-Match', async () => {
       const { headers } = await owner.get('/organizations/acme?include=default-project');

@@ -1,6 +1,7 @@
 /** What the store promises: few statements, each by an index; all or nothing; one audit row for every change. */
 
 import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { base62, newId, randomText, secureRandom } from '../src/store/id.ts';
 import { migrate, migrationNames } from '../src/store/migrations.ts';
@@ -313,6 +314,31 @@ describe('audit', () => {
 });
 
 describe('sqlite', () => {
+  test('statements are prepared once, and those not used for long are let go: their texts have no end', async t => {
+    const { prepare } = DatabaseSync.prototype;
+    const texts: string[] = [];
+    DatabaseSync.prototype.prepare = function (text, ...rest) {
+      texts.push(text);
+      return prepare.call(this, text, ...rest);
+    };
+    t.after(() => {
+      DatabaseSync.prototype.prepare = prepare;
+    });
+    const store = openSqlite(':memory:');
+    t.after(() => store.close());
+    const ask = (text: string) => store.read(tx => tx.rows({ chunks: [text], values: [] }));
+    await ask('select 0');
+    await ask('select 0');
+    assert.equal(texts.filter(text => text === 'select 0').length, 1);
+    for (let index = 1; index <= 2000; index++) {
+      await ask(`select ${index}`);
+      await ask('select 0');
+    }
+    assert.equal(texts.filter(text => text === 'select 0').length, 1, 'what is used stays');
+    await ask('select 1');
+    assert.equal(texts.filter(text => text === 'select 1').length, 2, 'what is not used goes');
+  });
+
   test('work that fails leaves nothing, and the next work goes on', async () => {
     const store = openSqlite(':memory:');
     await store.write(tx => tx.script('create table t (x ctext)'));

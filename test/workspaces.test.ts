@@ -150,8 +150,8 @@ describe('workspaces', () => {
             'ssh-key': none,
             'data-retention-policy': none,
             outputs: { data: [] },
-          vars: { data: [] },
-          tags: { links: { related: `/api/v2/workspaces/${id}/relationships/tags` } },
+            vars: { data: [] },
+            tags: { links: { related: `/api/v2/workspaces/${id}/relationships/tags` } },
             'remote-state-consumers': link('relationships/remote-state-consumers'),
             'tag-bindings': link('tag-bindings'),
             'effective-tag-bindings': link('effective-tag-bindings'),
@@ -252,7 +252,18 @@ describe('workspaces', () => {
     test('422 names the attribute: a name with other characters, an unknown version, wrong kinds and lengths', async () => {
       const bad: Record<string, unknown[]> = {
         name: ['', 'a b', 'a/b', 'ä', 'a.b', 'a'.repeat(91), null, 5],
-        'terraform-version': ['nonexisting', '', '1', '1.x', 'v1.2.3', '1.2.3.4.5', '1.2.3 or so', 1.2],
+        // The last one once took the server eleven seconds to refuse.
+        'terraform-version': [
+          `1.1,${' '.repeat(60_000)}x`,
+          'nonexisting',
+          '',
+          '1',
+          '1.x',
+          'v1.2.3',
+          '1.2.3.4.5',
+          '1.2.3 or so',
+          1.2,
+        ],
         'execution-mode': ['cloud', '', null],
         'auto-destroy-at': [
           ...['soon', '2030-13-01T00:00:00Z', '2030-02-30T00:00:00Z', '2030-01-01T25:00:00Z', '2030-01-01', 5],

@@ -234,6 +234,8 @@ export type Changed = {
   /** What the ETag is of, where the answer shows something once only. */
   readonly tagged?: Document;
   readonly change: Change;
+  /** What it did besides, for audit rows of their own, where another organization is to read of it. */
+  readonly besides?: readonly (Change & Pick<Write, 'audit'>)[];
 };
 
 type Common = {

@@ -65,7 +65,7 @@ export const inForce = (set: Settings): Required<Settings> => ({ ...defaults, ..
 /** The settings with those among these attributes; what is not sent stays. */
 export const withSettings = (set: Settings, attributes: Settings): Settings => ({
   ...set,
-  ...Object.fromEntries(Object.entries(attributes).filter(([name]) => name in settings)),
+  ...Object.fromEntries(Object.entries(attributes).filter(([name]) => Object.hasOwn(settings, name))),
 });
 
 export const agentPoolWished = optional(

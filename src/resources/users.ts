@@ -216,10 +216,12 @@ const expectFree = async (tx: Tx, { id, username, email }: NewUser): Promise<voi
   if (flaws.length > 0) throw invalid(...flaws);
 };
 
+type Membership = { readonly id: string; readonly organization: string };
+
 /** Invitations under a user's e-mail become its memberships; where it is a member already, their teams become its teams. */
-const acceptInvitations = async (tx: Tx, { id, email }: NewUser): Promise<string[]> => {
-  const invited = await tx.rows<[id: string]>(sql`
-    select id
+const acceptInvitations = async (tx: Tx, { id, email }: NewUser): Promise<Membership[]> => {
+  const invited = await tx.rows<[id: string, organization: string]>(sql`
+    select id, organization_id
     from organization_memberships
     where lower(invited_email) = lower(cast(${email} as ctext))`);
   await tx.run(sql`
@@ -238,14 +240,14 @@ const acceptInvitations = async (tx: Tx, { id, email }: NewUser): Promise<string
     update organization_memberships
     set user_id = ${id}, invited_email = null
     where lower(invited_email) = lower(cast(${email} as ctext))`);
-  return invited.map(([membership]) => membership);
+  return invited.map(([id, organization]) => ({ id, organization }));
 };
 
 /** The site admin of a server that was given no other. */
 export const firstAdmin = { username: 'admin', email: 'admin@localhost' } as const;
 
 /** Gives back the invitations that the user accepted by coming to be. */
-export const addUser = async (tx: Tx, user: NewUser, now: string): Promise<string[]> => {
+export const addUser = async (tx: Tx, user: NewUser, now: string): Promise<Membership[]> => {
   const { id, username, email, unconfirmedEmail = null, admin } = user;
   await expectFree(tx, user);
   await tx.run(sql`
@@ -254,7 +256,7 @@ export const addUser = async (tx: Tx, user: NewUser, now: string): Promise<strin
   return acceptInvitations(tx, user);
 };
 
-export const saveUser = async (tx: Tx, user: User): Promise<string[]> => {
+export const saveUser = async (tx: Tx, user: User): Promise<Membership[]> => {
   const { id, username, email, unconfirmedEmail, admin } = user;
   await expectFree(tx, user);
   await tx.run(sql`
@@ -269,6 +271,14 @@ const expectAnAdmin = async (tx: Tx): Promise<void> => {
   if (!admin) throw refused('A server must keep a site admin: this would remove the last one.');
 };
 
+const membershipsOf = async (tx: Tx, user: string): Promise<Membership[]> => {
+  const rows = await tx.rows<[id: string, organization: string]>(sql`
+    select id, organization_id
+    from organization_memberships
+    where user_id = ${user}`);
+  return rows.map(([id, organization]) => ({ id, organization }));
+};
+
 /** The organizations whose owner the user is. */
 const ownedBy = async (tx: Tx, id: string): Promise<string[]> => {
   const rows = await tx.rows<[organization: string]>(sql`
@@ -281,6 +291,25 @@ const ownedBy = async (tx: Tx, id: string): Promise<string[]> => {
 };
 
 // Operations
+
+/** Who comes or goes by a site admin's doing comes or goes in organizations, whose audit trails tell of it. */
+const joined = (memberships: readonly Membership[], { id: user, email }: Pick<User, 'id' | 'email'>) =>
+  memberships.map(({ id, organization }) => ({
+    audit: { resource: 'organization_user', action: 'accept_invitation' },
+    organization,
+    id,
+    before: { status: 'invited', email },
+    after: { status: 'active', email, user },
+  }));
+
+const gone = (memberships: readonly Membership[], { id: user, email }: Pick<User, 'id' | 'email'>) =>
+  memberships.map(({ id, organization }) => ({
+    audit: { resource: 'organization_user', action: 'destroy' },
+    organization,
+    id,
+    before: { status: 'active', email, user },
+    after: null,
+  }));
 
 const path = '/api/v2/admin/users';
 const common = { family: 'users', since: 'before the dated list' } as const;
@@ -348,7 +377,8 @@ export const users = [
       const user = { id: request.newId('user'), username, email, unconfirmedEmail: null, admin };
       const accepted = await addUser(request.tx, user, request.now);
       const answer = documentOf(user);
-      return { answer, change: { organization: null, id: user.id, before: null, after: { ...answer.data, accepted } } };
+      const change = { organization: null, id: user.id, before: null, after: answer.data };
+      return { answer, change, besides: joined(accepted, user) };
     },
   }),
 
@@ -373,8 +403,8 @@ export const users = [
       const accepted = await saveUser(request.tx, next);
       await expectAnAdmin(request.tx);
       const answer = documentOf(next);
-      const after = { ...answer.data, accepted };
-      return { answer, change: { organization: null, id: next.id, before: before.data, after } };
+      const change = { organization: null, id: next.id, before: before.data, after: answer.data };
+      return { answer, change, besides: joined(accepted, next) };
     },
   }),
 
@@ -391,10 +421,12 @@ export const users = [
       const before = documentOf(present);
       request.expectUnchanged(before);
       const owned = await ownedBy(tx, present.id);
+      const left = await membershipsOf(tx, present.id);
       await tx.run(sql`delete from users where id = ${present.id}`);
       await expectAnAdmin(tx);
       for (const organization of owned) await expectAnOwner(tx, organization);
-      return { answer: undefined, change: { organization: null, id: present.id, before: before.data, after: null } };
+      const change = { organization: null, id: present.id, before: before.data, after: null };
+      return { answer: undefined, change, besides: gone(left, present) };
     },
   }),
 ];

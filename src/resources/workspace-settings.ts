@@ -23,8 +23,11 @@ const executionMode = oneOf('remote', 'local', 'agent');
 
 const duration = ruled('^[0-9]{1,4}[dh]$', 'must be up to four digits and d for days or h for hours, such as 14d');
 
+const versionPart = '[~<>=! ]*\\d{1,4}\\.\\d{1,4}(\\.\\d{1,4}(-[0-9A-Za-z.]{1,32})?)?';
+
 const version = ruled(
-  '^(latest|[~<>=! ]*\\d{1,4}\\.\\d{1,4}(\\.\\d{1,4}(-[0-9A-Za-z.]{1,32})?)?(, *[~<>=! ]*\\d{1,4}\\.\\d{1,4}(\\.\\d{1,4})?)*)$',
+  // Bounded first, and without two parts that match the same: else a long one would take the server's time.
+  `^(?=.{1,256}$)(latest|${versionPart}(,${versionPart})*)$`,
   'terraform-version must be a version such as 1.9.8, a constraint such as ~> 1.9.0, or latest',
 );
 

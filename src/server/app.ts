@@ -135,19 +135,19 @@ export const buildApp = ({
       // Once more: what is committed is authorised by the state it is committed against.
       const caller = await callerOf(tx, request);
       const changed = await operation.run(new Request(tx, incoming(request, caller), operation, services));
-      const { change } = changed;
-      await addAuditEvent(tx, {
-        id: newUuid(services.random),
-        organization: change.organization,
-        action: operation.audit.action,
-        resource: { type: operation.audit.resource, id: change.id },
-        actor: { ...actorOf(caller), name: caller.name },
-        token: caller.token,
-        request: request.id,
-        createdAt: services.now().toISOString(),
-        before: change.before,
-        after: change.after,
-      });
+      for (const { audit, ...change } of [{ ...changed.change, audit: operation.audit }, ...(changed.besides ?? [])])
+        await addAuditEvent(tx, {
+          id: newUuid(services.random),
+          organization: change.organization,
+          action: audit.action,
+          resource: { type: audit.resource, id: change.id },
+          actor: { ...actorOf(caller), name: caller.name },
+          token: caller.token,
+          request: request.id,
+          createdAt: services.now().toISOString(),
+          before: change.before,
+          after: change.after,
+        });
       return changed;
     });
     return answer ? sendDocument(reply, operation.success, answer, { tagged }) : reply.code(operation.success).send();

@@ -6,18 +6,22 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Sql } from './sql.ts';
 import { type Row, StartFault, type Store, type Tx } from './store.ts';
 
+/** More than the server has without the many lengths that lists in a query can have. */
+const mostPrepared = 500;
+
 export const openSqlite = (path: string): Store => {
   const database = open(path);
   const prepared = new Map<string, StatementSync>();
 
   const prepare = ({ chunks }: Sql): StatementSync => {
     const text = chunks.join('?');
-    let statement = prepared.get(text);
-    if (!statement) {
-      statement = database.prepare(text);
-      statement.setReturnArrays(true);
-      prepared.set(text, statement);
-    }
+    const known = prepared.get(text);
+    const statement = known ?? database.prepare(text);
+    if (!known) statement.setReturnArrays(true);
+    // The one used last is the last to go.
+    prepared.delete(text);
+    prepared.set(text, statement);
+    if (prepared.size > mostPrepared) prepared.delete(prepared.keys().next().value as string);
     return statement;
   };
 
