@@ -48,7 +48,7 @@ import {
 } from '../wire/schemas.ts';
 import { get, list, post, type Request, remove } from './operation.ts';
 import { expectAnOwner } from './owners.ts';
-import { addTeamMember, shownTeamsOf, TeamResource } from './team.ts';
+import { addTeamMember, shownTeamsOf, TeamResource } from './team-resource.ts';
 import { shownFellow, shownInvited, UserResource } from './users.ts';
 
 // Shape

@@ -49,9 +49,9 @@ import {
   settings,
   withSettings,
 } from './organization-settings.ts';
-import { ProjectResource, projectSeen, shown as shownProject } from './project-view.ts';
+import { ProjectResource, projectSeen, shown as shownProject } from './project-resource.ts';
 import { addProject, defaultProject } from './projects.ts';
-import { addTeam, addTeamMember, newOwnersTeam } from './team.ts';
+import { addTeam, addTeamMember, newOwnersTeam } from './team-resource.ts';
 
 // Shape
 

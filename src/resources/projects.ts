@@ -41,7 +41,6 @@ import {
   upTo,
 } from '../wire/schemas.ts';
 import { get, list, patch, post, type Request, remove } from './operation.ts';
-import { changedSettings, type Settings, settable } from './project-settings.ts';
 import {
   included,
   type Project,
@@ -50,7 +49,8 @@ import {
   projectSeen,
   type Seen,
   shown,
-} from './project-view.ts';
+} from './project-resource.ts';
+import { changedSettings, type Settings, settable } from './project-settings.ts';
 import { EffectiveTagBindingResource, saveTags, tagFilters, taggedProjects, wishedTags } from './tag-bindings.ts';
 
 // Shape

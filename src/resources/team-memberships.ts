@@ -14,7 +14,7 @@ import {
   shownMembership,
 } from './organization-memberships.ts';
 import { expectAnOwner } from './owners.ts';
-import { addTeamMember, reachedTeam } from './team.ts';
+import { addTeamMember, reachedTeam } from './team-resource.ts';
 
 // Storage
 

@@ -25,7 +25,7 @@ import {
   tokenPage,
 } from './authentication-tokens.ts';
 import { list, type Request, remove } from './operation.ts';
-import { reachedTeam } from './team.ts';
+import { reachedTeam } from './team-resource.ts';
 
 const theOne = '/api/v2/teams/:id/authentication-token';
 const several = '/api/v2/teams/:id/authentication-tokens';

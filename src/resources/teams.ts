@@ -45,7 +45,7 @@ import {
   TeamResource,
   teamFrom,
   visibility,
-} from './team.ts';
+} from './team-resource.ts';
 import { UserResource, usersShown } from './users.ts';
 
 // Shape of requests

@@ -5,7 +5,7 @@ import { sql } from '../store/sql.ts';
 import type { Identifier, Resource } from '../wire/document.ts';
 import type { Request } from './operation.ts';
 import { OrganizationResource, organizationShown } from './organizations.ts';
-import { ProjectResource, pageOfProjects, shown as shownProject } from './project-view.ts';
+import { ProjectResource, pageOfProjects, shown as shownProject } from './project-resource.ts';
 import {
   type EffectiveTag,
   EffectiveTagBindingResource,
@@ -13,7 +13,7 @@ import {
   tagsOfWorkspace,
   unpackedTags,
 } from './tag-bindings.ts';
-import { TeamResource, teamsShown } from './team.ts';
+import { TeamResource, teamsShown } from './team-resource.ts';
 import { UserResource, usersShown } from './users.ts';
 import { lockedBy, type Workspace } from './workspace-resource.ts';
 

@@ -1,4 +1,4 @@
-/** A team: how it is shown, how it is kept, and who reaches it. The operations are those of `teams.ts`. */
+/** A team as it is shown and stored, and who reaches it. The operations are those of `teams.ts`. */
 
 import {
   bitOf,

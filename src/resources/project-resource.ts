@@ -1,4 +1,4 @@
-/** A project as one caller sees it: its settings, what the caller may do there, and how much it sees of what is in it. */
+/** A project as it is shown and read: its settings, what the caller may do there, and how much it sees of what is in it. */
 
 import {
   type Caller,
