@@ -1,6 +1,6 @@
 /** Puts a world into an empty database. It must be without flaws. */
 
-import { type Grant, onProjects, onWorkspaces } from '../../core/access.ts';
+import { type Grant, onProjects, onWorkspaces, type WorkspaceGrant } from '../../core/access.ts';
 import { addAuditEvent, ownDoing } from '../../store/audit.ts';
 import { newId, newUuid, type Prefix, type Random } from '../../store/id.ts';
 import { ownersTeam } from '../../store/standing.ts';
@@ -167,7 +167,7 @@ class Planting {
     for (const given of project['team-access'] ?? []) {
       const grant = onProjects.changed(undefined, wishOnProject(given)) as Grant;
       const team = { id: teams.get(lower(given.team)) ?? '' };
-      const made = { id: this.#idOf('tprj', given), project: id, team, grant };
+      const made = { id: this.#idOf('tprj', given), place: id, team, grant };
       await addTeamProject(this.#tx, made, organization, this.#timeOf(given['created-at']));
     }
     for (const workspace of workspaces) await this.#workspace(organization, teams, id, workspace);
@@ -188,11 +188,9 @@ class Planting {
     await addWorkspace(this.#tx, { id, organizationId, project, name, settings, createdAt, updatedAt, lock: locked });
     await this.#tags({ type: 'workspaces', id }, workspace.tags);
     for (const given of workspace['team-access'] ?? []) {
-      const grant = onWorkspaces.changed(undefined, wishOnWorkspace(given)) as Parameters<
-        typeof addTeamWorkspace
-      >[1]['grant'];
+      const grant = onWorkspaces.changed(undefined, wishOnWorkspace(given)) as WorkspaceGrant;
       const team = { id: teams.get(lower(given.team)) ?? '' };
-      const made = { id: this.#idOf('tws', given), workspace: id, team, grant };
+      const made = { id: this.#idOf('tws', given), place: id, team, grant };
       await addTeamWorkspace(this.#tx, made, organizationId, this.#timeOf(given['created-at']));
     }
   }
