@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import {
   type Access,
+  allPermissions,
   at,
   changed,
   covers,
@@ -15,11 +16,15 @@ import {
   join,
   levels,
   nothing,
+  onProjects,
+  onWorkspaces,
   type Permission,
   permissions,
   shownOn,
   type Value,
   valueIn,
+  type WorkspaceGrant,
+  workspaceLevels,
 } from '../src/core/access.ts';
 import {
   bitOf,
@@ -319,10 +324,162 @@ test('each organization permission gives on projects what the table says, and no
 });
 
 test('a policy override acts only in a team that has it delegated', () => {
-  const overrides = at('workspace-access.policy-overrides', true);
   const grant: Grant = { access: 'custom', chosen: overrides, beyond: overrides };
   assert.equal(effective(standingOf([team(0, grant)])), nothing);
   assert.equal(effective(standingOf([team(bitOf('delegate-policy-overrides'), grant)])), overrides);
   // Another team's delegation does not help.
   assert.equal(effective(standingOf([team(0, grant), team(bitOf('delegate-policy-overrides'))])), nothing);
+});
+
+// Access to a single workspace
+
+/** The table of the clients' contract, with the names that the permissions have on a project. */
+const workspaceDocument = `
+| workspace-access.runs             | read  | plan  | apply | apply | read  |
+| workspace-access.variables        | read  | read  | write | write | none  |
+| workspace-access.state-versions   | read  | read  | write | write | none  |
+| workspace-access.sentinel-mocks   | none  | none  | read  | read  | none  |
+| workspace-access.locking          | false | false | true  | true  | false |
+| workspace-access.run-tasks        | false | false | false | true  | false |
+| workspace-access.policy-overrides | false | false | false | false | false |
+`;
+const workspaceTable = workspaceDocument
+  .trim()
+  .split('\n')
+  .map(row =>
+    row
+      .split('|')
+      .map(cell => cell.trim())
+      .slice(1, -1),
+  );
+const workspaceNames = workspaceTable.map(([name = '']) => name);
+const chainOf = (name: string): readonly Value[] => chains[name] ?? [false, true];
+const workspaceRows = workspaceNames.reduce<Value[][]>(
+  (rows, name) => rows.flatMap(row => chainOf(name).map(value => [...row, value])),
+  [[]],
+);
+const workspaceSets = workspaceRows.map(row =>
+  row.reduce<number>((set, value, i) => set | at(named(workspaceNames[i] as string).name, value as never), 0),
+);
+const administration = at('workspace-access.administration', true);
+const overrides = at('workspace-access.policy-overrides', true);
+const customOn = (
+  values: readonly { permission: Permission; value: Value }[],
+  present?: WorkspaceGrant,
+): WorkspaceGrant => {
+  const grant = onWorkspaces.changed(present, { access: 'custom', values });
+  assert.ok(!('refused' in grant));
+  return grant;
+};
+
+test('on a workspace, the implied levels are those of the table, cell by cell', () => {
+  assert.deepEqual(onWorkspaces.choosable.map(({ name }) => name).toSorted(), workspaceNames.toSorted());
+  for (const [name = '', ...cells] of workspaceTable) {
+    const permission = named(name);
+    for (const [column, level] of workspaceLevels.entries())
+      assert.equal(String(valueIn(onWorkspaces.impliedBy(level), permission)), cells[column], `${name} of ${level}`);
+    assert.equal(String(valueIn(onWorkspaces.granted(customOn([])), permission)), cells[4], `${name} by default`);
+  }
+});
+
+test('on a workspace, read < plan < write < admin, and admin alone brings the administration', () => {
+  for (const [index, level] of workspaceLevels.entries()) {
+    const set = onWorkspaces.impliedBy(level);
+    assert.equal(covers(set, administration), level === 'admin', level);
+    for (const [other, lower] of workspaceLevels.entries())
+      assert.equal(covers(set, onWorkspaces.impliedBy(lower)), other <= index, `${level} covers ${lower}`);
+  }
+  for (const level of levels) assert.equal(covers(impliedBy(level), administration), /maintain|admin/.test(level));
+});
+
+test('on a workspace there are 576 custom sets: each reads back, joins and covers as its values do, in all pairs', () => {
+  assert.equal(new Set(workspaceSets).size, 576);
+  const ranks = workspaceRows.map(row => row.map((value, i) => chainOf(workspaceNames[i] as string).indexOf(value)));
+  const bySet = new Map(ranks.map((rank, i) => [rank.join(), workspaceSets[i] as number]));
+  for (const [i, row] of workspaceRows.entries()) {
+    const values = row.map((value, k) => ({ permission: named(workspaceNames[k] as string), value }));
+    assert.equal(onWorkspaces.granted(customOn(values)), workspaceSets[i]);
+    for (const { permission, value } of values) assert.equal(valueIn(workspaceSets[i] as number, permission), value);
+  }
+  let violations = 0;
+  for (const [i, a] of ranks.entries())
+    for (const [j, b] of ranks.entries()) {
+      const [one, other] = [workspaceSets[i] as number, workspaceSets[j] as number];
+      const higher = bySet.get(a.map((rank, k) => Math.max(rank, b[k] as number)).join());
+      if (join(one, other) !== higher || covers(one, other) !== a.every((rank, k) => rank >= (b[k] as number)))
+        violations++;
+    }
+  assert.equal(violations, 0);
+});
+
+test('on a workspace, changed: one permission changes and the others stay; a level replaces all; custom keeps all', () => {
+  const grants: WorkspaceGrant[] = [
+    ...workspaceLevels.map(access => ({ access })),
+    ...workspaceSets.map(chosen => ({ access: 'custom' as const, chosen, beyond: 0 })),
+  ];
+  for (const present of grants) {
+    const before = onWorkspaces.granted(present) & ~administration;
+    for (const access of workspaceLevels)
+      assert.deepEqual(onWorkspaces.changed(present, { access, values: [] }), { access });
+    assert.deepEqual(onWorkspaces.changed(present, { values: [] }), present);
+    assert.equal(onWorkspaces.granted(customOn([], present)), before);
+    for (const permission of onWorkspaces.choosable)
+      for (const value of permission.values) {
+        const next = onWorkspaces.granted(customOn([{ permission, value }], present));
+        assert.equal(valueIn(next, permission), value);
+        assert.equal((next ^ before) & ~permission.mask, 0, `${permission.name} = ${value} on ${before}`);
+      }
+  }
+  for (const access of workspaceLevels)
+    for (const permission of onWorkspaces.choosable)
+      for (const value of permission.values) {
+        const implied = valueIn(onWorkspaces.impliedBy(access), permission) === value;
+        const result = onWorkspaces.changed(undefined, { access, values: [{ permission, value }] });
+        assert.deepEqual(result, implied ? { access } : { refused: [permission] });
+      }
+});
+
+test('the administration of workspaces is never chosen: it is in no wish, in no custom grant and on no resource', () => {
+  const hidden = allPermissions.filter(permission => !permissions.includes(permission));
+  assert.deepEqual(
+    hidden.map(({ name }) => name),
+    ['workspace-access.administration'],
+  );
+  for (const kind of [onProjects, onWorkspaces]) {
+    for (const permission of hidden) assert.ok(!kind.choosable.includes(permission));
+    for (const level of kind.levels)
+      assert.deepEqual(
+        kind.shownOn({ access: level as never }).filter(permission => hidden.includes(permission)),
+        [],
+      );
+  }
+  for (const present of [undefined, ...levels.map(access => ({ access }))])
+    assert.ok(!covers(granted(custom([], present)), administration));
+  for (const present of [undefined, ...workspaceLevels.map(access => ({ access }))])
+    assert.ok(!covers(onWorkspaces.granted(customOn([], present)), administration));
+  const all = onWorkspaces.choosable.map(permission => ({ permission, value: permission.values.at(-1) as Value }));
+  assert.equal(onWorkspaces.granted(customOn(all)), onWorkspaces.impliedBy('admin') - administration + overrides);
+});
+
+test('a grant on a workspace joins what the organization and the project give, and takes nothing from them', () => {
+  const delegating = bitOf('delegate-policy-overrides');
+  const onWorkspace = (organizationAccess: number, grant: Grant | undefined, workspaceGrant?: WorkspaceGrant) =>
+    effective(standingOf([{ ...team(organizationAccess, grant), workspaceGrant }]));
+  const grants: (Grant | undefined)[] = [
+    undefined,
+    ...levels.map(access => ({ access })),
+    custom([{ permission: named('workspace-access.move'), value: true }]),
+  ];
+  const onThem: WorkspaceGrant[] = [
+    ...workspaceLevels.map(access => ({ access })),
+    ...workspaceSets.map(chosen => ({ access: 'custom' as const, chosen, beyond: 0 })),
+  ];
+  for (const flag of [nothing, ...organizationPermissions.map(bitOf)])
+    for (const grant of grants)
+      for (const workspaceGrant of onThem) {
+        const alone = onWorkspace(flag, grant);
+        const given = onWorkspaces.granted(workspaceGrant) & (flag === delegating ? -1 : ~overrides);
+        if (onWorkspace(flag, grant, workspaceGrant) !== join(alone, given))
+          assert.fail(`${flag}, ${JSON.stringify(grant)} and ${JSON.stringify(workspaceGrant)}`);
+      }
 });
