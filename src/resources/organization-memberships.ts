@@ -49,7 +49,7 @@ import {
 import { get, list, post, type Request, remove } from './operation.ts';
 import { expectAnOwner } from './owners.ts';
 import { addTeamMember, shownTeamsOf, TeamResource } from './team-resource.ts';
-import { shownFellow, shownInvited, UserResource } from './users.ts';
+import { shownFellow, shownInvited, UserResource } from './user-resource.ts';
 
 // Shape
 

@@ -46,7 +46,7 @@ import {
   teamFrom,
   visibility,
 } from './team-resource.ts';
-import { UserResource, usersShown } from './users.ts';
+import { UserResource, usersShown } from './user-resource.ts';
 
 // Shape of requests
 

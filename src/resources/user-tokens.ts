@@ -6,7 +6,7 @@ import { sql } from '../store/sql.ts';
 import { largestPageSize } from '../wire/limits.ts';
 import { common, creating, heldBy, listed, tokenPage } from './authentication-tokens.ts';
 import { list } from './operation.ts';
-import { visibleTo } from './users.ts';
+import { visibleTo } from './user-resource.ts';
 
 const path = '/api/v2/users/:id/authentication-tokens';
 

@@ -14,7 +14,7 @@ import {
   unpackedTags,
 } from './tag-bindings.ts';
 import { TeamResource, teamsShown } from './team-resource.ts';
-import { UserResource, usersShown } from './users.ts';
+import { UserResource, usersShown } from './user-resource.ts';
 import { lockedBy, type Workspace } from './workspace-resource.ts';
 
 /** Those of runs, state and configurations are known and never there. */

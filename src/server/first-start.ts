@@ -1,7 +1,7 @@
 /** What a database needs before it can serve: the key of the token hashes and, once, a site admin. */
 
 import { addToken } from '../resources/authentication-tokens.ts';
-import { addUser, firstAdmin } from '../resources/users.ts';
+import { addUser, firstAdmin } from '../resources/user-resource.ts';
 import type { Making } from '../resources/world/plant.ts';
 import { addAuditEvent } from '../store/audit.ts';
 import { base62, newId, newUuid, type Random, randomText } from '../store/id.ts';

@@ -11,7 +11,7 @@ import { expectAgentPool } from '../organization-settings.ts';
 import { changedSettings as changedProjectSettings } from '../project-settings.ts';
 import { wishOnProject } from '../team-projects.ts';
 import { attributeOf, wishOnWorkspace } from '../team-workspaces.ts';
-import { firstAdmin } from '../users.ts';
+import { firstAdmin } from '../user-resource.ts';
 import { changedSettings } from '../workspace-settings.ts';
 import { actorWithId, lower, noMatterWhich, settings, World } from './shape.ts';
 

@@ -17,7 +17,7 @@ import { addTeamProject, wishOnProject } from '../team-projects.ts';
 import { addTeam, addTeamMember, newOwnersTeam, newTeam } from '../team-resource.ts';
 import { addTeamWorkspace, wishOnWorkspace } from '../team-workspaces.ts';
 import { changedTeam } from '../teams.ts';
-import { addUser } from '../users.ts';
+import { addUser } from '../user-resource.ts';
 import { addWorkspace } from '../workspace-resource.ts';
 import { changedSettings } from '../workspace-settings.ts';
 import { exported } from './export.ts';

@@ -23,7 +23,7 @@ import { mostTags, wishedTag } from '../tag-bindings.ts';
 import { wishedOnProject } from '../team-projects.ts';
 import { wishedOnWorkspace } from '../team-workspaces.ts';
 import { settableOfTeam, teamName } from '../teams.ts';
-import { username } from '../users.ts';
+import { username } from '../user-resource.ts';
 import { reason } from '../workspace-actions.ts';
 import { type Inherited, settable as settableOfWorkspace } from '../workspace-settings.ts';
 import { workspaceName } from '../workspaces.ts';
