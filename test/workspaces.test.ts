@@ -269,7 +269,7 @@ describe('workspaces', () => {
           ...['soon', '2030-13-01T00:00:00Z', '2030-02-30T00:00:00Z', '2030-01-01T25:00:00Z', '2030-01-01', 5],
           ...['9999-12-31T23:59:59-14:00', '0000-01-01T00:00:00+10:00'],
         ],
-        'auto-destroy-activity-duration': ['14', '14w', 'd', '12345d', '-1d', ''],
+        'auto-destroy-activity-duration': ['14', '14w', 'd', '12345d', '-1d', '0d', '000h', ''],
         'auto-apply': ['true', 1, null],
         'trigger-prefixes': ['/a', [5], null],
         description: ['x'.repeat(1025), 5],
@@ -452,6 +452,50 @@ describe('workspaces', () => {
       for (const answer of await answers({ 'execution-mode': 'agent', 'agent-pool-id': 'apool-xxxxx' }))
         assert.deepEqual([answer.status, pointers(answer)], [422, pointer]);
       for (const none of [null, '']) assert.equal((await change(owner, id, { 'agent-pool-id': none })).status, 200);
+    });
+
+    test('422 where setting-overwrites or operations contradict themselves or the mode, and nothing is changed', async () => {
+      const { id } = (await add(owner)).body.data;
+      const overwrites = (mode?: boolean, pool?: boolean) => ({
+        'setting-overwrites': { 'execution-mode': mode, 'agent-pool': pool },
+      });
+      const same =
+        'If agent-pool and execution-mode are both included in setting-overwrites, their values must be the same.';
+      const inherited = 'setting-overwrites cannot be false with another execution-mode than the inherited one';
+      const cases: [Json, string, string][] = [
+        [overwrites(true, false), 'setting-overwrites', same],
+        [overwrites(false, true), 'setting-overwrites', same],
+        [{ 'execution-mode': 'local', ...overwrites(false) }, 'setting-overwrites', inherited],
+        [{ 'execution-mode': 'local', ...overwrites(undefined, false) }, 'setting-overwrites', inherited],
+        [{ operations: false, ...overwrites(false, false) }, 'setting-overwrites', inherited],
+        [
+          { 'execution-mode': 'local', operations: true },
+          'operations',
+          "operations cannot be true with the execution-mode 'local'",
+        ],
+        [
+          { 'execution-mode': 'remote', operations: false },
+          'operations',
+          "operations cannot be false with the execution-mode 'remote'",
+        ],
+      ];
+      for (const [attributes, pointer, detail] of cases)
+        for (const answer of [await add(owner, attributes), await change(owner, id, attributes)]) {
+          assert.deepEqual([answer.status, pointers(answer)], [422, [`/data/attributes/${pointer}`]]);
+          assert.equal(details(answer)[0]?.split('\n').at(-1), detail);
+        }
+      assert.deepEqual(shownMode(await owner.get(`/workspaces/${id}`)), ['remote', true, false, false]);
+    });
+
+    test('what was read may be sent back, and mode and pool are given up together', async () => {
+      const { id, attributes } = (await add(owner)).body.data;
+      const { 'execution-mode': mode, operations, 'setting-overwrites': overwrites } = attributes;
+      const read = { 'execution-mode': mode, operations, 'setting-overwrites': overwrites };
+      assert.deepEqual(shownMode(await change(owner, id, read)), ['remote', true, false, false]);
+      const local = { 'execution-mode': 'local', operations: false };
+      assert.deepEqual(shownMode(await change(owner, id, local)), ['local', false, true, true]);
+      const givenUp = { 'setting-overwrites': { 'agent-pool': false } };
+      assert.deepEqual(shownMode(await change(owner, id, givenUp)), ['remote', true, false, false]);
     });
 
     test('auto-destroy: a time or a duration of its own inherits none, and what the project sets is shown until then', async () => {

@@ -13,6 +13,7 @@ import {
   type Static,
   upTo,
 } from '../wire/schemas.ts';
+import { defaultMode, executionMode, flawsOfPool } from './execution-mode.ts';
 import { pointerTo } from './operation.ts';
 
 const mostMinutes = 2 ** 31 - 1;
@@ -25,7 +26,7 @@ export const settings = {
   'assessments-enforced': flag,
   'collaborator-auth-policy': oneOf('password', 'two_factor_mandatory'),
   'cost-estimation-enabled': flag,
-  'default-execution-mode': oneOf('remote', 'local', 'agent'),
+  'default-execution-mode': executionMode,
   'enforce-hyok': flag,
   'max-ttl-enabled': flag,
   'owners-team-saml-role-id': orNull(upTo(256)),
@@ -49,7 +50,7 @@ const defaults: Required<Settings> = {
   'assessments-enforced': false,
   'collaborator-auth-policy': 'password',
   'cost-estimation-enabled': false,
-  'default-execution-mode': 'remote',
+  'default-execution-mode': defaultMode,
   'enforce-hyok': false,
   'max-ttl-enabled': false,
   'owners-team-saml-role-id': null,
@@ -72,15 +73,13 @@ export const agentPoolWished = optional(
   open({ 'default-agent-pool': optional(open({ data: optional(orNull(reference('agent-pools'))) })) }),
 );
 
-/** Agents need a pool, and nothing else may have one. This server has no pools, so that no mode leads to one. */
 export const expectAgentPool = (set: Settings, wished: Static<typeof agentPoolWished> | undefined): void => {
-  const isNamed = Boolean(wished?.['default-agent-pool']?.data);
-  const isNeeded = inForce(set)['default-execution-mode'] === 'agent';
-  if (!isNamed && !isNeeded) return;
-  const whyNot = {
-    needed: "Default agent pool must be specified when using 'agent' execution mode",
-    named: "Default agent pool must not be specified unless using 'agent' execution mode",
-    both: "Default agent pool must exist, and this server has no agent pools: use the execution mode 'remote' or 'local'",
-  }[isNamed && isNeeded ? 'both' : isNamed ? 'named' : 'needed'];
-  throw invalid({ pointer: pointerTo('default-agent-pool'), detail: whyNot });
+  const mode = inForce(set)['default-execution-mode'];
+  const where = { pointer: pointerTo('default-agent-pool'), subject: 'Default agent pool' } as const;
+  const flaws = flawsOfPool(where, wished?.['default-agent-pool']?.data?.id, {
+    named: mode,
+    own: mode,
+    inherited: defaultMode,
+  });
+  if (flaws.length > 0) throw invalid(...flaws);
 };

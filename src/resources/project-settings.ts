@@ -1,13 +1,11 @@
 /** What clients set on a project for its workspaces. It decides nothing here: it is kept for those who run things. */
 
-import { type Flaw, invalid } from '../core/fault.ts';
-import { exactly, flag, oneOf, open, optional, orNull, ruled, type Static, text } from '../wire/schemas.ts';
+import { invalid } from '../core/fault.ts';
+import { exactly, flag, open, optional, orNull, ruled, type Static, text } from '../wire/schemas.ts';
+import { defaultMode, executionMode, flawsOfOverwrites, flawsOfPool, isOwn, type Mode } from './execution-mode.ts';
 
-const executionMode = oneOf('remote', 'local', 'agent');
-type Mode = Static<typeof executionMode>;
-
-/** The wording is one that clients look for, here as in the other texts of this file. */
-const duration = ruled(
+/** The same on a workspace. The wording is one that clients look for. */
+export const autoDestroyDuration = ruled(
   '^(?!0+[dh]$)[0-9]{1,4}[dh]$',
   "Auto destroy activity duration has an incorrect format, we expect up to 4 numeric digits and 1 unit ('d' or 'h')",
 );
@@ -20,7 +18,7 @@ export type Settings = {
 
 /** What a request may name. */
 export const settable = {
-  'auto-destroy-activity-duration': optional(orNull(duration)),
+  'auto-destroy-activity-duration': optional(orNull(autoDestroyDuration)),
   'default-execution-mode': optional(executionMode),
   'default-agent-pool-id': optional(orNull(text)),
   'setting-overwrites': optional(
@@ -46,50 +44,21 @@ export const shownSettings = (settings: Settings, organization: Settings) => {
   };
 };
 
-const inheritedMode = (organization: Settings): Mode => organization['default-execution-mode'] ?? 'remote';
+const inheritedMode = (organization: Settings): Mode => organization['default-execution-mode'] ?? defaultMode;
+
+const pool = { pointer: '/data/attributes/default-agent-pool-id', subject: 'Default agent pool' } as const;
 
 /** What a request makes of the settings: what it does not name stays. */
 export const changedSettings = (present: Settings, wished: Wished, organization: Settings): Settings => {
   const { 'auto-destroy-activity-duration': duration = present['auto-destroy-activity-duration'] ?? null } = wished;
-  const own = present['default-execution-mode'] ?? null;
-  const { 'default-execution-mode': named = own } = wished;
-  const mode = overwrites(wished) === false ? null : named;
+  const { 'default-execution-mode': named, 'default-agent-pool-id': poolNamed, 'setting-overwrites': sent } = wished;
+  const overwrites = { mode: sent?.['default-execution-mode'], pool: sent?.['default-agent-pool'] };
+  const own = isOwn(overwrites) === false ? null : (named ?? present['default-execution-mode'] ?? null);
+  const modes = { named, own, inherited: inheritedMode(organization) };
   const flaws = [
-    ...flawsOfOverwrites(wished, named, inheritedMode(organization)),
-    ...flawsOfPool(wished, mode ?? inheritedMode(organization)),
+    ...flawsOfOverwrites(overwrites, 'default-execution-mode', modes),
+    ...flawsOfPool(pool, poolNamed, modes),
   ];
   if (flaws.length > 0) throw invalid(...flaws);
-  return { 'auto-destroy-activity-duration': duration, 'default-execution-mode': mode };
-};
-
-/** Mode and pool go together: whether the project has its own or takes the organization's, where the request says so. */
-const overwrites = ({ 'setting-overwrites': overwrites = {} }: Wished): boolean | undefined =>
-  overwrites['default-execution-mode'] ?? overwrites['default-agent-pool'];
-
-const flawAt = (attribute: string, detail: string): Flaw => ({ pointer: `/data/attributes/${attribute}`, detail });
-
-const flawsOfOverwrites = (wished: Wished, mode: Mode | null, inherited: Mode): Flaw[] => {
-  const { 'default-execution-mode': ofMode, 'default-agent-pool': ofPool } = wished['setting-overwrites'] ?? {};
-  const flaw = (detail: string) => [flawAt('setting-overwrites', detail)];
-  if (ofMode !== undefined && ofPool !== undefined && ofMode !== ofPool)
-    return flaw(
-      'If agent-pool and execution-mode are both included in setting-overwrites, their values must be the same.',
-    );
-  // A client may send back what it read: the organization's mode, and that it is not the project's own.
-  if (overwrites(wished) === false && (wished['default-execution-mode'] ?? inherited) !== inherited)
-    return flaw("setting-overwrites cannot be false with another default-execution-mode than the organization's");
-  if (overwrites(wished) === true && mode === null)
-    return flaw('setting-overwrites cannot be true without a default-execution-mode');
-  return [];
-};
-
-/** No agent pool is served here, so none can be named. */
-const flawsOfPool = (wished: Wished, mode: Mode): Flaw[] => {
-  const isNamed = (wished['default-agent-pool-id'] ?? '') !== '';
-  const flaw = (detail: string) => [flawAt('default-agent-pool-id', `Default agent pool ${detail}`)];
-  if (isNamed)
-    return flaw(mode === 'agent' ? 'not found' : "must not be specified unless using 'agent' execution mode");
-  return wished['default-execution-mode'] === 'agent'
-    ? flaw("must be specified when using 'agent' execution mode")
-    : [];
+  return { 'auto-destroy-activity-duration': duration, 'default-execution-mode': own };
 };

@@ -33,6 +33,7 @@ import {
   text,
   time,
 } from '../wire/schemas.ts';
+import { defaultMode } from './execution-mode.ts';
 import { type Inherited, type Settings, SettingsShape, shownSettings } from './workspace-settings.ts';
 
 // Shape
@@ -287,7 +288,7 @@ export const inheritedFrom = (projectSettings: string, organizationSettings: str
   const project: Defaults = JSON.parse(projectSettings);
   const organization: Defaults = JSON.parse(organizationSettings);
   return {
-    executionMode: project['default-execution-mode'] ?? organization['default-execution-mode'] ?? 'remote',
+    executionMode: project['default-execution-mode'] ?? organization['default-execution-mode'] ?? defaultMode,
     autoDestroyActivityDuration: project['auto-destroy-activity-duration'] ?? null,
   };
 };

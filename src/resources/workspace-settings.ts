@@ -7,7 +7,6 @@ import {
   flag,
   instant,
   listOf,
-  oneOf,
   open,
   optional,
   orNull,
@@ -18,10 +17,8 @@ import {
   upTo,
 } from '../wire/schemas.ts';
 import { instantOf } from '../wire/time.ts';
-
-const executionMode = oneOf('remote', 'local', 'agent');
-
-const duration = ruled('^[0-9]{1,4}[dh]$', 'must be up to four digits and d for days or h for hours, such as 14d');
+import { executionMode, flawAt, flawsOfOverwrites, flawsOfPool, isOwn, type Mode } from './execution-mode.ts';
+import { autoDestroyDuration } from './project-settings.ts';
 
 const versionPart = '[~<>=! ]*\\d{1,4}\\.\\d{1,4}(\\.\\d{1,4}(-[0-9A-Za-z.]{1,32})?)?';
 
@@ -86,7 +83,6 @@ const defaults: Plain = {
   'working-directory': '',
 };
 
-type Mode = Static<typeof executionMode>;
 type Repository = Static<typeof repository>;
 
 /** What was set; the rest has its default, or comes from the project and the organization. */
@@ -105,7 +101,7 @@ export type Inherited = { readonly executionMode: Mode; readonly autoDestroyActi
 export const settable = {
   ...eachOptional(kinds),
   'auto-destroy-at': optional(orNull(instant('auto-destroy-at'))),
-  'auto-destroy-activity-duration': optional(orNull(duration)),
+  'auto-destroy-activity-duration': optional(orNull(autoDestroyDuration)),
   'inherits-project-auto-destroy': optional(flag),
   'execution-mode': optional(executionMode),
   'agent-pool-id': optional(orNull(text)),
@@ -161,7 +157,7 @@ export const shownSettings = (settings: Settings, inherited: Inherited) => {
     'inherits-project-auto-destroy': inherits,
     'execution-mode': mode,
     'agent-pool-id': null,
-    operations: mode !== 'local',
+    operations: hasOperations(mode),
     'setting-overwrites': { 'execution-mode': overwrites, 'agent-pool': overwrites },
     'vcs-repo': settings['vcs-repo'] ? shownRepository(settings['vcs-repo']) : null,
   };
@@ -175,32 +171,31 @@ const autoDestroyOf = (settings: Settings) => {
   return { inherits, at, duration };
 };
 
-/** The mode that a workspace has of its own; null where it takes the one of its project. */
-const modeAfter = (present: Settings, wished: Wished, inherited: Inherited): Mode | null => {
-  const own = present['execution-mode'] ?? null;
-  const current = own ?? inherited.executionMode;
-  const { 'execution-mode': named, operations, 'setting-overwrites': overwrites = {} } = wished;
-  if (overwrites['execution-mode'] === false) return null;
-  if (named !== undefined) return named;
+const pool = { pointer: '/data/attributes/agent-pool-id', subject: 'Agent pool' } as const;
+
+const hasOperations = (mode: Mode): boolean => mode !== 'local';
+
+/** The mode that a workspace has of its own, null where it takes the one of its project; and what is wrong with the wish. */
+const modeAfter = (present: Settings, wished: Wished, inherited: Mode) => {
+  const { 'execution-mode': sent, operations, 'setting-overwrites': asked, 'agent-pool-id': poolNamed } = wished;
+  const overwrites = { mode: asked?.['execution-mode'], pool: asked?.['agent-pool'] };
+  const before = present['execution-mode'] ?? null;
+  const current = before ?? inherited;
   // An older way to say the same, which clients send back as they read it.
-  if (operations !== undefined && operations !== (current !== 'local')) return operations ? 'remote' : 'local';
-  return overwrites['execution-mode'] === true ? current : own;
+  const meant = operations === undefined || operations === hasOperations(current) ? undefined : modeOf(operations);
+  const named = sent ?? meant;
+  const otherwise = isOwn(overwrites) ? current : before;
+  const own = isOwn(overwrites) === false ? null : (named ?? otherwise);
+  const flaws = [
+    ...flawsOfOverwrites(overwrites, 'execution-mode', { named, own, inherited }),
+    ...flawsOfPool(pool, poolNamed, { named, own, inherited }),
+  ];
+  if (sent !== undefined && operations !== undefined && operations !== hasOperations(sent))
+    flaws.push(flawAt('operations', `operations cannot be ${operations} with the execution-mode '${sent}'`));
+  return { own, flaws };
 };
 
-const flawAt = (attribute: string, detail: string) => ({ pointer: `/data/attributes/${attribute}`, detail });
-
-/** No agent pool is served here, so none can be named. */
-const flawsOfPool = (mode: Mode, wished: Wished) => {
-  const pool = wished['agent-pool-id'] ?? '';
-  if (mode !== 'agent')
-    return pool === ''
-      ? []
-      : [flawAt('agent-pool-id', "Agent pool must not be specified unless using 'agent' execution mode")];
-  if (wished['execution-mode'] === undefined && pool === '') return [];
-  return pool === ''
-    ? [flawAt('agent-pool-id', "Agent pool must be specified when using 'agent' execution mode")]
-    : [flawAt('agent-pool-id', 'Agent pool not found')];
-};
+const modeOf = (operations: boolean): Mode => (operations ? 'remote' : 'local');
 
 const kept = [
   ...(Object.keys(kinds) as (keyof typeof kinds)[]),
@@ -213,19 +208,19 @@ const kept = [
 export const changedSettings = (present: Settings, wished: Wished, inherited: Inherited): Settings => {
   const { 'auto-destroy-at': at } = wished;
   const time = typeof at === 'string' ? instantOf(at) : at;
-  const mode = modeAfter(present, wished, inherited);
+  const { own, flaws: flawsOfMode } = modeAfter(present, wished, inherited.executionMode);
   const flaws = [
     ...(at && time === undefined
       ? [flawAt('auto-destroy-at', 'auto-destroy-at must be a time such as 2030-01-31T12:00:00Z')]
       : []),
-    ...flawsOfPool(mode ?? inherited.executionMode, wished),
+    ...flawsOfMode,
   ];
   if (flaws.length > 0) throw invalid(...flaws);
   const named = kept.filter(name => wished[name] !== undefined).map(name => [name, wished[name]]);
   return {
     ...present,
     ...Object.fromEntries(named),
-    'execution-mode': mode,
+    'execution-mode': own,
     ...(time !== undefined && { 'auto-destroy-at': time }),
   };
 };
