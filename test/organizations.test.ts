@@ -543,6 +543,50 @@ describe('organizations', () => {
       assert.deepEqual(await lists(owner), [1, 1, 200]);
     });
 
+    test('422 to the revocation of the last token that could enable them again, on whatever route; nothing changes', async () => {
+      const { name, owners, ownersToken, organizationToken, setTo } = await guarded();
+      const own = `/organizations/${name}/authentication-token`;
+      const single = `/teams/${owners}/authentication-token`;
+      const bulk = `/organizations/${name}/team-tokens`;
+      const idAt = async (path: string) => (await organizationToken.get(path)).body.data.id;
+      const ofTeam = await idAt(single);
+      const named = [{ type: 'authentication-tokens', id: ofTeam }];
+      await organizationToken.make(`${own}?token=audit-trails`);
+      const others = await directory.team(organizationToken, name, { name: 'others' });
+      const another = await organizationToken.make(`/teams/${others}/authentication-tokens`);
+      assert.equal((await setTo(organizationToken, false)).status, 200);
+      const isRefused = async (actor: Actor, path: string, data?: Json) => {
+        const tokens = async () => {
+          const [{ body }, listed] = [await actor.get(own), await actor.get(bulk)];
+          return [body.data?.id, ...listed.body.data.map(({ id }: Json) => id)];
+        };
+        const before = await tokens();
+        const answer = await actor.delete(path, data);
+        assert.equal(answer.status, 422, `${path} ${answer.text}`);
+        assert.match(answer.body.errors[0].detail, /nobody could enable them again/);
+        assert.deepEqual(await tokens(), before);
+      };
+      // Of two, either may go.
+      assert.equal((await organizationToken.delete(bulk, named)).status, 204);
+      for (const path of [own, `/authentication-tokens/${await idAt(own)}`]) await isRefused(organizationToken, path);
+      // Neither a token that reads the audit trail nor one of another team is a way back, so they may go.
+      assert.equal((await organizationToken.delete(`${own}?token=audit-trails`)).status, 204);
+      assert.equal((await organizationToken.delete(`/authentication-tokens/${another.id}`)).status, 204);
+      // One that takes the place of another is as good.
+      const renewed = directory.actor((await organizationToken.make(own)).attributes.token);
+      await isRefused(renewed, own);
+      const made = await renewed.make(single);
+      const ofOwners = directory.actor(made.attributes.token);
+      assert.equal((await ofOwners.delete(own)).status, 204);
+      assert.equal((await ofOwners.get(own)).status, 404);
+      for (const path of [single, `/authentication-tokens/${made.id}`]) await isRefused(ofOwners, path);
+      await isRefused(ofOwners, bulk, [{ type: 'authentication-tokens', id: made.id }]);
+      // Once they are enabled, it is no matter.
+      assert.equal((await setTo(ofOwners, true)).status, 200);
+      assert.equal((await ofOwners.delete(single)).status, 204);
+      assert.equal((await ownersToken.get(bulk)).status, 401);
+    });
+
     test('a stranger gets 404 as before and learns nothing, nor does the site admin', async () => {
       const { ownersToken, paths, setTo } = await guarded();
       for (const actor of [outsider, directory.admin]) {

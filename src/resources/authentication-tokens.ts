@@ -31,6 +31,7 @@ import {
 } from '../wire/schemas.ts';
 import { instantOf } from '../wire/time.ts';
 import { get, post, type Request, remove, type Since } from './operation.ts';
+import { expectAWayBack } from './owners.ts';
 
 // Shape
 
@@ -223,8 +224,19 @@ export const addToken = async (
     });
 };
 
-export const revokeTokens = (tx: Tx, ids: readonly string[]) =>
+const removeTokens = (tx: Tx, ids: readonly string[]) =>
   tx.run(sql`delete from authentication_tokens where id in (${ids})`);
+
+const organizationOf = ({ owner, team }: Token): string | null =>
+  team?.organization ?? (owner.type === 'organizations' ? owner.id : null);
+
+/** Without another in their place: the last that could let the users in again stays. */
+export const revokeTokens = async (tx: Tx, tokens: readonly Token[], now: string): Promise<void> => {
+  const ids = tokens.map(({ id }) => id);
+  await removeTokens(tx, ids);
+  const ofOwners = tokens.filter(({ owner, team }) => team?.owners ?? owner.type === 'organizations');
+  for (const organization of new Set(ofOwners.map(organizationOf))) await expectAWayBack(tx, organization ?? '', now);
+};
 
 // What the operations on a holder's tokens share
 
@@ -276,7 +288,7 @@ export const creating = <const P extends string>(path: P, told: Told, reach: Rea
       const { owner, organization, slot, lasting } = await reach(request);
       const { description = null, 'expired-at': expiredAt } = request.body().data?.attributes ?? {};
       const old = slot === undefined ? undefined : await load(tx, inSlot(owner, slot));
-      if (old) await revokeTokens(tx, [old.id]);
+      if (old) await removeTokens(tx, [old.id]);
       const id = request.newId('at');
       const secret = newToken(services.random);
       const token = {
@@ -316,12 +328,12 @@ export const revoking = <const P extends string>(path: P, told: Told, reach: Rea
     path,
     audit: destroyed,
     success: 204,
-    failures: [404, 412],
+    failures: [404, 412, 422],
     run: async request => {
       const { owner, organization, slot } = await reach(request);
       const token = found(await load(request.tx, inSlot(owner, slot)));
       request.expectUnchanged(one(shownToken(token)));
-      await revokeTokens(request.tx, [token.id]);
+      await revokeTokens(request.tx, [token], request.now);
       return { answer: undefined, change: { organization, id: token.id, before: shownToken(token), after: null } };
     },
   });
@@ -359,9 +371,6 @@ const reachedToken = async ({ tx, caller, params }: Request<typeof path>) => {
   return token;
 };
 
-const organizationOf = ({ owner, team }: Token): string | null =>
-  team?.organization ?? (owner.type === 'organizations' ? owner.id : null);
-
 export const authenticationTokens = [
   get({
     ...common,
@@ -378,11 +387,11 @@ export const authenticationTokens = [
     summary: 'Revoke a token of any kind',
     audit: destroyed,
     success: 204,
-    failures: [404, 412],
+    failures: [404, 412, 422],
     run: async request => {
       const token = await reachedToken(request);
       request.expectUnchanged(one(shownToken(token)));
-      await revokeTokens(request.tx, [token.id]);
+      await revokeTokens(request.tx, [token], request.now);
       const change = { organization: organizationOf(token), id: token.id, before: shownToken(token), after: null };
       return { answer: undefined, change };
     },

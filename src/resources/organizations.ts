@@ -8,13 +8,12 @@ import {
   mayReadProject,
   type Standing,
 } from '../core/authority.ts';
-import { found, invalid, nameTaken } from '../core/fault.ts';
+import { found, nameTaken } from '../core/fault.ts';
 import { pageOf } from '../store/paging.ts';
 import { contains } from '../store/search.ts';
 import { type Sql, sql } from '../store/sql.ts';
-import { belonging, onDefaultProjects, ownersTeam, standing, standings } from '../store/standing.ts';
+import { belonging, onDefaultProjects, standing, standings } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
-import { auditTrails } from '../store/token.ts';
 import { type Document, identifier, one, pathOf, type Relationship, type Resource, toOne } from '../wire/document.ts';
 import { largestPageSize } from '../wire/limits.ts';
 import {
@@ -49,6 +48,7 @@ import {
   settings,
   withSettings,
 } from './organization-settings.ts';
+import { expectAWayBack } from './owners.ts';
 import { ProjectResource, projectSeen, shown as shownProject } from './project-resource.ts';
 import { addProject, defaultProject } from './projects.ts';
 import { addTeam, addTeamMember, newOwnersTeam } from './team-resource.ts';
@@ -206,31 +206,13 @@ const save = async (tx: Tx, { id, name, email, userTokens, settings }: Organizat
   if (saved === 0) throw nameTaken();
 };
 
-/** Without a token of the owners team or of the organization itself, nobody could let the users in again. */
-const expectAWayBack = async (tx: Tx, id: string, now: string): Promise<void> => {
-  const token = await tx.row(sql`
-    select id
-    from authentication_tokens
-    where (
-        (organization_id = ${id} and coalesce(slot, '') <> ${auditTrails})
-        or team_id in (select teams.id from teams where teams.organization_id = ${id} and teams.name = ${ownersTeam})
-      )
-      and (expired_at is null or expired_at > ${now})
-    limit 1`);
-  if (token) return;
-  throw invalid({
-    pointer: '/data/attributes/user-tokens-enabled',
-    detail:
-      'User tokens stay enabled until the owners team or the organization has a token: nobody could enable them again',
-  });
-};
-
 // Operations
 
 const path = '/api/v2/organizations';
 const pathOfOne = '/api/v2/organizations/:organization';
 const common = { family: 'organizations', since: 'before the dated list' } as const;
 const answer = oneDocument(OrganizationResource);
+const userTokensPointer = '/data/attributes/user-tokens-enabled';
 
 const reached = async ({ tx, caller, params }: Request<typeof pathOfOne>, may: (standing: Standing) => boolean) => {
   const named = sql`lower(organizations.name) = lower(cast(${params.organization} as ctext))`;
@@ -288,8 +270,8 @@ const updating = {
     const { attributes = {}, relationships } = request.body().data;
     const next = changedOrganization(present, attributes);
     expectAgentPool(next.settings, relationships);
-    if (present.userTokens && !next.userTokens) await expectAWayBack(tx, present.id, now);
     await save(tx, next);
+    await expectAWayBack(tx, next.id, now, userTokensPointer);
     const answer = documentOf(next, stand);
     return { answer, change: { organization: next.id, id: next.id, before: before.data, after: answer.data } };
   },
@@ -360,7 +342,7 @@ export const organizations = [
       const organization = changedOrganization(blank, attributes);
       expectAgentPool(organization.settings, relationships);
       await addOrganization(tx, organization);
-      if (!organization.userTokens) await expectAWayBack(tx, organization.id, now);
+      await expectAWayBack(tx, organization.id, now, userTokensPointer);
       const [membership, team] = [request.newId('ou'), request.newId('team')];
       await addMembership(tx, membership, organization.id, user, now);
       await addTeam(tx, newOwnersTeam(team, name), organization.id, now);

@@ -1,7 +1,10 @@
-import { Fault } from '../core/fault.ts';
+/** What an organization never loses: an owner, and a way in for one. */
+
+import { Fault, invalid, refused } from '../core/fault.ts';
 import { sql } from '../store/sql.ts';
 import { ownersTeam } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
+import { auditTrails } from '../store/token.ts';
 
 /** An organization is never left without an owner that exists. */
 export const expectAnOwner = async (tx: Tx, organization: string): Promise<void> => {
@@ -17,4 +20,24 @@ export const expectAnOwner = async (tx: Tx, organization: string): Promise<void>
       kind: 'forbidden',
       detail: 'An organization must keep an owner: this would remove the last one.',
     });
+};
+
+/** An organization without user tokens keeps a token of its own or of its owners: nobody else could let the users in again. */
+export const expectAWayBack = async (tx: Tx, organization: string, now: string, pointer?: string): Promise<void> => {
+  const lost = await tx.row(sql`
+    select id
+    from organizations
+    where id = ${organization} and user_tokens_enabled = 0 and not exists (
+      select 1
+      from authentication_tokens
+      where (
+          (organization_id = ${organization} and slot <> ${auditTrails})
+          or team_id in (select id from teams where organization_id = ${organization} and name = ${ownersTeam})
+        )
+        and (expired_at is null or expired_at > ${now})
+    )`);
+  if (!lost) return;
+  const detail =
+    'While user tokens are disabled, the owners team or the organization needs a token that has not expired: nobody could enable them again';
+  throw pointer === undefined ? refused(detail) : invalid({ pointer, detail });
 };

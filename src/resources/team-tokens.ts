@@ -144,7 +144,7 @@ export const teamTokens = [
       const tokens = await loadTokens(request.tx, sql`${which} and authentication_tokens.id in (${named})`);
       const ids = tokens.map(({ id }) => id);
       for (const [index, id] of named.entries()) found(id, id => ids.includes(id), `/data/${index}/id`);
-      await revokeTokens(request.tx, ids);
+      await revokeTokens(request.tx, tokens, request.now);
       const change = { organization, id: ids.join(','), before: tokens.map(token => shownToken(token)), after: null };
       return { answer: undefined, change };
     },
