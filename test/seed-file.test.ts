@@ -89,6 +89,12 @@ const refusals: Readonly<Record<string, readonly [text: string, ...flaws: string
     "14:55: runs cannot be chosen with the access level 'plan': use 'custom'",
     "14:68: workspace-locking cannot be chosen with the access level 'plan': use 'custom'",
   ],
+  'user tokens disabled without a way to enable them again': [
+    inside(
+      '      - { name: devs2, token: {}, tokens: [{ description: ci }] }\n    audit-trails-token: {}\n    user-tokens-enabled: false',
+    ),
+    '11:5: user tokens are disabled only where the team owners or the organization has a token',
+  ],
   'an unknown organization access': [
     inside('      - { name: ops, organization-access: { rule: true } }'),
     '9:45: rule is not known here',

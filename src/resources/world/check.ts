@@ -114,6 +114,7 @@ class Checking {
       for (const key of ['token', 'audit-trails-token']) this.#tokens(organization.all(key));
       const members = this.#memberships(organization);
       const teams = this.#teams(organization, members);
+      this.#wayBack(organization);
       this.#projects(organization, teams);
     }
   }
@@ -178,6 +179,18 @@ class Checking {
     if (!owned && organization.isObject)
       this.#refuse(organization, `an organization needs an owner: a team named ${ownersTeam} with a user in it`);
     return teams;
+  }
+
+  /** As `expectAWayBack` has it, but for the time: what expires is in order when it is written. */
+  #wayBack(organization: Place): void {
+    const userTokens = organization.at('user-tokens-enabled');
+    const owners = organization.all('teams').filter(team => team.at('name').text === ownersTeam);
+    const ways = [organization, ...owners].flatMap(holder => [...holder.all('token'), ...holder.all('tokens')]);
+    if (userTokens.value === false && ways.length === 0)
+      this.#refuse(
+        userTokens,
+        `user tokens are disabled only where the team ${ownersTeam} or the organization has a token`,
+      );
   }
 
   /** The number of those who are users. */
