@@ -135,6 +135,61 @@ describe('the audit-trails token of an organization', () => {
 });
 
 describe('team tokens', () => {
+  test('a team that made one is named to those who see the team; to others its name, and that it is there, change no byte', async () => {
+    const org = await organization();
+    const [manager, keeper] = [
+      await holder(org, 'manage-teams'),
+      await holder(org, 'manage-teams', 'access-secret-teams'),
+    ];
+    const access = { 'manage-teams': true };
+    const hidden = await directory.team(owner, org, { name: 'm', visibility: 'secret', 'organization-access': access });
+    const secretOf = async (team: string): Promise<string> =>
+      (await owner.make(`/teams/${team}/authentication-token`)).attributes.token;
+    const byHidden = directory.actor(await secretOf(hidden));
+    const byManagers = directory.actor(await secretOf(manager.team));
+    const team = await directory.team(owner, org, { name: fresh('team'), visibility: 'organization' });
+    const several = `/teams/${team}/authentication-tokens`;
+    const makers = [owner, byHidden, byManagers];
+    const made: Json[] = [];
+    for (const [index, actor] of makers.entries())
+      made.push(await actor.make(several, { attributes: { description: `${index}` } }));
+    const single = await byHidden.make(`/teams/${team}/authentication-token`);
+    const makerOf = ({ relationships }: Json) => relationships['created-by'].data;
+    const itself = { type: 'teams', id: hidden };
+    assert.deepEqual([makerOf(made[1]), makerOf(single)], [itself, itself], 'whoever makes one sees itself');
+
+    const one = (token: Json) => `/authentication-tokens/${token.id}`;
+    const inOrganization = `/organizations/${org}/team-tokens`;
+    const makersSeenBy = async (actor: Actor) => [
+      makerOf((await actor.get(one(made[1]))).body.data),
+      makerOf((await actor.get(`/teams/${team}/authentication-token`)).body.data),
+      ...(await actor.get(several)).body.data.map(makerOf),
+    ];
+    const [user, managers] = [makerOf(made[0]), { type: 'teams', id: manager.team }];
+    for (const actor of [owner, keeper.actor, byHidden])
+      assert.deepEqual(await makersSeenBy(actor), [itself, itself, user, itself, managers, itself]);
+    for (const actor of [manager.actor, byManagers])
+      assert.deepEqual(await makersSeenBy(actor), [null, null, user, null, managers, null]);
+
+    const sorts = ['', '?sort=created-by', '?sort=-created-by', '?sort=created-by&page[size]=1'];
+    const paths = [one(made[1]), several, ...sorts.map(query => `${inOrganization}${query}`)];
+    const withoutUse = (text: string) => text.replace(/"last-used-at":("[^"]*"|null)/g, '');
+    const seen = async () => {
+      const answers = [];
+      for (const path of paths) answers.push(withoutUse((await manager.actor.get(path)).text));
+      return answers;
+    };
+    const sorted = idsOf(await manager.actor.get(`${inOrganization}?sort=created-by`));
+    assert.deepEqual(sorted.slice(0, 2), [made[1].id, single.id], 'as if the name were empty');
+    const before = await seen();
+    for (const name of ['aaa', 'zzz']) {
+      assert.equal((await owner.patch(`/teams/${hidden}`, { type: 'teams', attributes: { name } })).status, 200);
+      assert.deepEqual(await seen(), before, name);
+    }
+    assert.equal((await owner.delete(`/teams/${hidden}`)).status, 204);
+    assert.deepEqual(await seen(), before);
+  });
+
   test('a description that the team has used is refused in the very words that the Go client knows', async () => {
     const org = await organization();
     const [one, other] = [await holder(org), await holder(org)];

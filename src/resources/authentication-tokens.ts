@@ -6,8 +6,11 @@ import {
   mayManageTokens,
   mayManageTokensOfUser,
   reachOfTokens,
+  type Sight,
   type Standing,
+  sees,
   type TeamInQuestion,
+  visibleTeams,
 } from '../core/authority.ts';
 import { found, invalid } from '../core/fault.ts';
 import { byCreation, pageOf } from '../store/paging.ts';
@@ -24,6 +27,7 @@ import {
   orNull,
   pagedDocument,
   relatedAny,
+  relatedAnyOrNone,
   resource,
   text,
   time,
@@ -55,7 +59,7 @@ const TokenResource = resource(
     token: orNull(text),
     'expired-at': orNull(time),
   },
-  { 'created-by': relatedAny(...owners), team: optional(relatedAny('teams')) },
+  { 'created-by': relatedAnyOrNone(...owners), team: optional(relatedAny('teams')) },
 );
 
 type TeamOfToken = TeamInQuestion & { readonly organization: string; readonly memberTokens: boolean };
@@ -68,12 +72,21 @@ export type Token = {
   readonly slot: string | null;
   readonly description: string | null;
   readonly createdBy: { readonly type: string; readonly id: string };
+  /** Of a team that made it, who sees that team; nobody does when it is gone from the organization. */
+  readonly makerVisibility?: string | null;
   readonly createdAt: string;
   readonly lastUsedAt: string | null;
   readonly expiredAt: string | null;
 };
 
-export const shownToken = (token: Token, secret?: string): Resource => ({
+/** Where no organization is in question, no team is seen. */
+export const noTeams: Sight = { own: [], listed: false };
+
+/** Whoever made it, where the caller sees it: a secret team makes tokens without a name. */
+const maker = ({ createdBy: { type, id }, makerVisibility: visibility = null }: Token, sight: Sight) =>
+  type !== 'teams' || (visibility !== null && sees(sight, { id, visibility })) ? identifier(type, id) : null;
+
+export const shownToken = (token: Token, sight: Sight, secret?: string): Resource => ({
   id: token.id,
   type: 'authentication-tokens',
   attributes: {
@@ -84,7 +97,7 @@ export const shownToken = (token: Token, secret?: string): Resource => ({
     'expired-at': token.expiredAt,
   },
   relationships: {
-    'created-by': { data: identifier(token.createdBy.type, token.createdBy.id) },
+    'created-by': { data: maker(token, sight) },
     ...(token.owner.type === 'teams' && { team: { data: identifier('teams', token.owner.id) } }),
   },
   links: { self: pathOf('authentication-tokens', token.id) },
@@ -120,6 +133,7 @@ type Columns = [
   teamName: string,
   teamVisibility: string,
   memberTokens: number,
+  makerVisibility: string | null,
 ];
 
 const selected = sql`
@@ -132,7 +146,13 @@ const selected = sql`
     ) as created_by,
     authentication_tokens.created_at, authentication_tokens.last_used_at, authentication_tokens.expired_at,
     teams.organization_id as team_organization_id, teams.name as team_name, teams.visibility,
-    teams.allow_member_token_management
+    teams.allow_member_token_management,
+    (
+      select maker.visibility
+      from teams as maker
+      where maker.id = authentication_tokens.created_by_id
+        and maker.organization_id = coalesce(teams.organization_id, authentication_tokens.organization_id)
+    ) as maker_visibility
   from authentication_tokens
   left join teams on teams.id = authentication_tokens.team_id`;
 
@@ -143,7 +163,7 @@ const ownerOf = (user: string | null, team: string | null, organization: string 
 
 const fromRow = (row: Columns): Token => {
   const [id, user, teamId, organization, slot, description, byType, byId, createdAt, lastUsedAt, ...rest] = row;
-  const [expiredAt, teamOrganization, name, visibility, memberTokens] = rest;
+  const [expiredAt, teamOrganization, name, visibility, memberTokens, makerVisibility] = rest;
   return {
     id,
     owner: ownerOf(user, teamId, organization),
@@ -160,6 +180,7 @@ const fromRow = (row: Columns): Token => {
     slot,
     description,
     createdBy: { type: byType, id: byId },
+    makerVisibility,
     createdAt,
     lastUsedAt,
     expiredAt,
@@ -241,7 +262,11 @@ export const revokeTokens = async (tx: Tx, tokens: readonly Token[], now: string
 // What the operations on a holder's tokens share
 
 /** Whose tokens a request is about, and in which organization; reached only by those who may manage them. */
-export type Holder = { readonly owner: Token['owner']; readonly organization: string | null };
+export type Holder = {
+  readonly owner: Token['owner'];
+  readonly organization: string | null;
+  readonly sight: Sight;
+};
 
 /** A place for one token at most: a new one revokes the old. In some, a token without an expiry never expires. */
 export type Slot = { readonly slot: string; readonly lasting?: boolean };
@@ -285,7 +310,7 @@ export const creating = <const P extends string>(path: P, told: Told, reach: Rea
     failures: [404, 422],
     run: async request => {
       const { tx, caller, services, now } = request;
-      const { owner, organization, slot, lasting } = await reach(request);
+      const { owner, organization, sight, slot, lasting } = await reach(request);
       const { description = null, 'expired-at': expiredAt } = request.body().data?.attributes ?? {};
       const old = slot === undefined ? undefined : await load(tx, inSlot(owner, slot));
       if (old) await removeTokens(tx, [old.id]);
@@ -302,8 +327,9 @@ export const creating = <const P extends string>(path: P, told: Told, reach: Rea
       };
       await addToken(tx, token, secret, services.tokenKey);
       const made = found(await load(tx, sql`authentication_tokens.id = ${id}`));
-      const change = { organization, id, before: old ? shownToken(old) : null, after: shownToken(made) };
-      return { answer: one(shownToken(made, secret)), tagged: one(shownToken(made)), change };
+      const shown = shownToken(made, sight);
+      const change = { organization, id, before: old ? shownToken(old, sight) : null, after: shown };
+      return { answer: one(shownToken(made, sight, secret)), tagged: one(shown), change };
     },
   });
 
@@ -316,8 +342,8 @@ export const showing = <const P extends string>(path: P, told: Told, reach: Reac
     answer,
     failures: [404],
     run: async request => {
-      const { owner, slot } = await reach(request);
-      return one(shownToken(found(await load(request.tx, inSlot(owner, slot)))));
+      const { owner, sight, slot } = await reach(request);
+      return one(shownToken(found(await load(request.tx, inSlot(owner, slot))), sight));
     },
   });
 
@@ -330,16 +356,22 @@ export const revoking = <const P extends string>(path: P, told: Told, reach: Rea
     success: 204,
     failures: [404, 412, 422],
     run: async request => {
-      const { owner, organization, slot } = await reach(request);
+      const { owner, organization, sight, slot } = await reach(request);
       const token = found(await load(request.tx, inSlot(owner, slot)));
-      request.expectUnchanged(one(shownToken(token)));
+      const before = shownToken(token, sight);
+      request.expectUnchanged(one(before));
       await revokeTokens(request.tx, [token], request.now);
-      return { answer: undefined, change: { organization, id: token.id, before: shownToken(token), after: null } };
+      return { answer: undefined, change: { organization, id: token.id, before, after: null } };
     },
   });
 
 /** The tokens that `which` says, in the order of `by`: a column that is never null. */
-export const listed = async (request: Request, which: Sql, by?: { column: Sql; descending?: boolean }) => {
+export const listed = async (
+  request: Request,
+  which: Sql,
+  sight: Sight,
+  by?: { column: Sql; descending?: boolean },
+) => {
   const { tx, page } = request;
   const visible = sql`${selected} where ${which}`;
   const rows = by
@@ -348,7 +380,7 @@ export const listed = async (request: Request, which: Sql, by?: { column: Sql; d
         ...byCreation,
       ])
     : await pageOf<Columns>(tx, visible, page);
-  return request.paged(rows, row => shownToken(fromRow(row)));
+  return request.paged(rows, row => shownToken(fromRow(row), sight));
 };
 
 // Operations on one token of whatever kind
@@ -363,12 +395,13 @@ export const mayManageTokensAs =
 const reachedToken = async ({ tx, caller, params }: Request<typeof path>) => {
   const token = found(await load(tx, sql`authentication_tokens.id = ${params.id}`));
   const { owner, team } = token;
-  if (owner.type === 'users') found(token, () => mayManageTokensOfUser(caller, owner.id));
-  else {
-    const stand = found(await standing(tx, caller, inOrganization(team?.organization ?? owner.id)));
-    found(token, () => (team ? mayManageTokensAs(caller)(stand, team) : mayManageOrganization(stand)));
+  if (owner.type === 'users') {
+    found(token, () => mayManageTokensOfUser(caller, owner.id));
+    return { token, sight: noTeams };
   }
-  return token;
+  const stand = found(await standing(tx, caller, inOrganization(team?.organization ?? owner.id)));
+  found(token, () => (team ? mayManageTokensAs(caller)(stand, team) : mayManageOrganization(stand)));
+  return { token, sight: visibleTeams(stand) };
 };
 
 export const authenticationTokens = [
@@ -379,7 +412,10 @@ export const authenticationTokens = [
     success: 200,
     answer,
     failures: [404],
-    run: async request => one(shownToken(await reachedToken(request))),
+    run: async request => {
+      const { token, sight } = await reachedToken(request);
+      return one(shownToken(token, sight));
+    },
   }),
   remove({
     ...common,
@@ -389,10 +425,11 @@ export const authenticationTokens = [
     success: 204,
     failures: [404, 412, 422],
     run: async request => {
-      const token = await reachedToken(request);
-      request.expectUnchanged(one(shownToken(token)));
+      const { token, sight } = await reachedToken(request);
+      const before = shownToken(token, sight);
+      request.expectUnchanged(one(before));
       await revokeTokens(request.tx, [token], request.now);
-      const change = { organization: organizationOf(token), id: token.id, before: shownToken(token), after: null };
+      const change = { organization: organizationOf(token), id: token.id, before, after: null };
       return { answer: undefined, change };
     },
   }),

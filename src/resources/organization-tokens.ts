@@ -1,6 +1,6 @@
 /** An organization's own tokens: one that acts as an owner, and one that reads the audit trail and does nothing else. */
 
-import { mayManageOrganization } from '../core/authority.ts';
+import { mayManageOrganization, visibleTeams } from '../core/authority.ts';
 import { Fault, found } from '../core/fault.ts';
 import { inOrganizationNamed, standing } from '../store/standing.ts';
 import { auditTrails } from '../store/token.ts';
@@ -25,8 +25,10 @@ const slotOf = (request: Request<typeof path>): Slot => {
 
 const reach = async (request: Request<typeof path>): Promise<Holder & Slot> => {
   const place = inOrganizationNamed(request.params.organization);
-  const { organization } = found(await standing(request.tx, request.caller, place), mayManageOrganization);
-  return { owner: { type: 'organizations', id: organization }, organization, ...slotOf(request) };
+  const stand = found(await standing(request.tx, request.caller, place), mayManageOrganization);
+  const { organization } = stand;
+  const owner = { type: 'organizations', id: organization } as const;
+  return { owner, organization, sight: visibleTeams(stand), ...slotOf(request) };
 };
 
 const told = (summary: string) => ({

@@ -1,9 +1,9 @@
 /** A team's tokens, which act as the team: as many as it needs, and a single one for clients that know no others. */
 
-import { mayManageSomeTokens, mayReadOrganization, reachOfTokens } from '../core/authority.ts';
+import { mayManageSomeTokens, mayReadOrganization, reachOfTokens, visibleTeams } from '../core/authority.ts';
 import { Fault, found } from '../core/fault.ts';
 import { contains } from '../store/search.ts';
-import { withManageableTokens } from '../store/sight.ts';
+import { within, withManageableTokens } from '../store/sight.ts';
 import { type Sql, sql } from '../store/sql.ts';
 import { inOrganizationNamed, standing } from '../store/standing.ts';
 import { references } from '../wire/schemas.ts';
@@ -33,7 +33,7 @@ const inOrganization = '/api/v2/organizations/:organization/team-tokens';
 
 const reach = async (request: Request<typeof several>): Promise<Holder> => {
   const { stand, team } = await reachedTeam(request, mayManageTokensAs(request.caller));
-  return { owner: { type: 'teams', id: team.id }, organization: stand.organization };
+  return { owner: { type: 'teams', id: team.id }, organization: stand.organization, sight: visibleTeams(stand) };
 };
 
 const reachTheOne = async (request: Request<typeof theOne>): Promise<Holder & Slot> => ({
@@ -47,19 +47,30 @@ const manageable = async ({ tx, caller, params }: Request<typeof inOrganization>
   const { organization } = stand;
   const reach = reachOfTokens(stand, caller);
   const which = sql`teams.organization_id = ${organization} and ${withManageableTokens(reach, caller)}`;
-  return { organization, reach, which };
+  const sight = visibleTeams(stand);
+  return { organization, reach, which, sight, seen: within(sight, caller) };
 };
 
-/** What is sorted by, never null. Who never expires comes last and who was never used first; who made it, by name. */
-const sorts: Readonly<Record<string, Sql>> = {
-  'team-name': sql`lower(tokens.team_name)`,
-  'created-by': sql`coalesce(
-    (select lower(username) from users where users.id = tokens.created_by),
-    (select lower(name) from teams where teams.id = tokens.created_by),
-    lower(tokens.created_by)
-  )`,
-  'expired-at': sql`coalesce(tokens.expired_at, '~')`,
-  'last-used-at': sql`coalesce(tokens.last_used_at, '')`,
+/**
+ * What is sorted by, never null. Who never expires comes last and who was never used first; who made it, by name: a team
+ * that is not `seen` by none.
+ */
+const sorts: Readonly<Record<string, (seen: Sql) => Sql>> = {
+  'team-name': () => sql`lower(tokens.team_name)`,
+  'created-by': seen => sql`
+    case tokens.created_by_type
+      when 'teams' then coalesce(
+        (
+          select lower(teams.name)
+          from teams
+          where teams.id = tokens.created_by and teams.organization_id = tokens.team_organization_id and ${seen}
+        ),
+        ''
+      )
+      else coalesce((select lower(username) from users where users.id = tokens.created_by), lower(tokens.created_by))
+    end`,
+  'expired-at': () => sql`coalesce(tokens.expired_at, '~')`,
+  'last-used-at': () => sql`coalesce(tokens.last_used_at, '')`,
 };
 
 const daysAfter = (now: string, days: number): string => new Date(Date.parse(now) + days * 86_400_000).toISOString();
@@ -101,7 +112,10 @@ export const teamTokens = [
     success: 200,
     answer: tokenPage,
     failures: [404],
-    run: async request => listed(request, heldBy((await reach(request)).owner)),
+    run: async request => {
+      const { owner, sight } = await reach(request);
+      return listed(request, heldBy(owner), sight);
+    },
   }),
   creating(theOne, { summary: "Create a team's single token, and revoke the one before" }, reachTheOne),
   showing(theOne, { summary: "Show a team's single token" }, reachTheOne),
@@ -120,11 +134,12 @@ export const teamTokens = [
     run: async request => {
       const { by, descending } = request.sort ?? { by: 'expired-at', descending: false };
       const [byModel, byPage] = statusFilters.map(name => ofStatus(request, name)) as [Sql, Sql];
-      const { which } = await manageable(request);
+      const { which, sight, seen } = await manageable(request);
       return listed(
         request,
         sql`${which} and ${contains(sql`teams.name`, request.parameter('q') ?? '')} and ${byModel} and ${byPage}`,
-        { column: sorts[by] as Sql, descending },
+        sight,
+        { column: (sorts[by] as (seen: Sql) => Sql)(seen), descending },
       );
     },
   }),
@@ -138,14 +153,19 @@ export const teamTokens = [
     success: 204,
     failures: [404, 422],
     run: async request => {
-      const { organization, reach, which } = await manageable(request);
+      const { organization, reach, which, sight } = await manageable(request);
       found(reach, mayManageSomeTokens);
       const named = request.body().data.map(({ id }) => id);
       const tokens = await loadTokens(request.tx, sql`${which} and authentication_tokens.id in (${named})`);
       const ids = tokens.map(({ id }) => id);
       for (const [index, id] of named.entries()) found(id, id => ids.includes(id), `/data/${index}/id`);
       await revokeTokens(request.tx, tokens, request.now);
-      const change = { organization, id: ids.join(','), before: tokens.map(token => shownToken(token)), after: null };
+      const change = {
+        organization,
+        id: ids.join(','),
+        before: tokens.map(token => shownToken(token, sight)),
+        after: null,
+      };
       return { answer: undefined, change };
     },
   }),

@@ -4,7 +4,7 @@ import { mayManageTokensOfUser } from '../core/authority.ts';
 import { found } from '../core/fault.ts';
 import { sql } from '../store/sql.ts';
 import { largestPageSize } from '../wire/limits.ts';
-import { common, creating, heldBy, listed, tokenPage } from './authentication-tokens.ts';
+import { common, creating, heldBy, listed, noTeams, tokenPage } from './authentication-tokens.ts';
 import { list } from './operation.ts';
 import { visibleTo } from './user-resource.ts';
 
@@ -14,7 +14,7 @@ export const userTokens = [
   creating(path, { summary: "Create a user's token (the user, or a site admin)" }, async ({ tx, caller, params }) => {
     const user = await tx.row(sql`select id from users where id = ${params.id}`);
     found(user, () => mayManageTokensOfUser(caller, params.id));
-    return { owner: { type: 'users', id: params.id }, organization: null };
+    return { owner: { type: 'users', id: params.id }, organization: null, sight: noTeams };
   }),
   list({
     ...common,
@@ -28,7 +28,7 @@ export const userTokens = [
       const { tx, caller, params } = request;
       found(await tx.row(sql`select id from users where users.id = ${params.id} and ${visibleTo(caller)}`));
       const own = mayManageTokensOfUser(caller, params.id) ? sql`1 = 1` : sql`1 = 0`;
-      return listed(request, sql`${heldBy({ type: 'users', id: params.id })} and ${own}`);
+      return listed(request, sql`${heldBy({ type: 'users', id: params.id })} and ${own}`, noTeams);
     },
   }),
 ];
