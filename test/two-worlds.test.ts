@@ -31,6 +31,7 @@ const kinds = [
   'holder of teams=read',
   'project admin',
   'manager of teams and members',
+  'holder of read-projects',
   'team token',
   'member of the other organization',
   'user without an organization',
@@ -195,6 +196,7 @@ const populated = async (directory: Directory, seed: number, prefix: string) => 
   const reader = await member('reader', 0.1);
   const chief = await member('chief', 0.1);
   const steward = await member('steward', 0.1);
+  const surveyor = await member('surveyor', 0.1);
   const filler = await member('filler', 1);
   const foreign = await world.person('foreign');
   await world.member(second, foreign.email);
@@ -207,6 +209,7 @@ const populated = async (directory: Directory, seed: number, prefix: string) => 
   const board = await world.team(first, { members: [chief], flags: [] });
   const stewards = dice.some(['manage-membership', 'manage-teams', 'manage-organization-access'], 0.7);
   await world.team(first, { members: [steward], flags: [...stewards, 'manage-teams'] });
+  await world.team(first, { members: [surveyor], flags: ['read-projects'] });
   await world.team(first, { secret: false, members: [open, ...dice.some([closed, filler], 0.3)] });
   await world.team(first, { secret: true, members: [closed, ...dice.some([open, reader, filler], 0.3)] });
   for (let more = 0; more < 2; more++)
@@ -256,6 +259,7 @@ const populated = async (directory: Directory, seed: number, prefix: string) => 
     'holder of teams=read': by(reader),
     'project admin': by(chief),
     'manager of teams and members': by(steward),
+    'holder of read-projects': by(surveyor),
     'team token': { token, tokenId, ...(team && { team }) },
     'member of the other organization': by(foreign),
     'user without an organization': by(drifter),
