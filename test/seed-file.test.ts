@@ -73,7 +73,7 @@ const refusals: Readonly<Record<string, readonly [text: string, ...flaws: string
     '2:25: Email must be an e-mail address',
     '4:5: Name may only contain letters, digits, hyphens and underscores, with 1 to 64 characters',
     '4:5: an organization needs an owner: a team named owners with a user in it',
-    '7:9: Name may have 1 to 90 characters, without control or invisible characters and with no space at either end',
+    '7:9: Name must have 1 to 90 characters, without control or invisible characters and with no space at either end',
     '9:9: Name may only contain letters, digits, spaces, hyphens and underscores, with 3 to 40 characters and no space at either end',
     '10:24: Name may only contain letters, digits, hyphens and underscores, with 1 to 90 characters',
   ],
