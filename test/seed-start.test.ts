@@ -51,6 +51,27 @@ describe('--seed', together, () => {
     },
   );
 
+  test('an admin token that the file gives to somebody else is refused, and nothing is planted', guard, async t => {
+    const ground = new Ground(t);
+    const ann = `{ username: ann, email: ann@example.com, tokens: [{ secret: ${chosenToken} }] }`;
+    const expired = `{ secret: ${chosenToken}, expired-at: 2020-01-01T00:00:00Z }`;
+    const worlds = {
+      'without an admin': `users: [${ann}]`,
+      'with one': `users: [${ann}, { username: ada, email: ada@example.com, is-admin: true, tokens: [{}] }]`,
+      'with one whose token has expired': `users: [{ username: ada, email: ada@example.com, is-admin: true, tokens: [${expired}] }]`,
+    };
+    for (const [which, text] of Object.entries(worlds)) {
+      writeFileSync(ground.path('world.yaml'), text);
+      const refused = ground.start(['--seed', 'world.yaml', '--admin-token', chosenToken]);
+      assert.equal((await refused.exited).code, 2, which);
+      assert.match(refused.error, /^bailiwick: the admin token .* choose another\n$/, which);
+      assert.equal(refused.out, '', which);
+    }
+    writeFileSync(ground.path('world.yaml'), world);
+    const server = ground.start(['--seed', 'world.yaml']);
+    assert.equal((await (await server.actor(tokenOfAda)).get('/organizations/acme')).status, 200);
+  });
+
   test('a world without a site admin gets the one of a first start', guard, async t => {
     const ground = new Ground(t);
     writeFileSync(ground.path('world.json'), '{ "users": [{ "username": "bob", "email": "bob@example.com" }] }');

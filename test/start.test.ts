@@ -98,6 +98,18 @@ describe('first start', together, () => {
     assert.equal(body.data.length, 21);
   });
 
+  test('where the port cannot be opened nothing is made, and the next start is the first one', guard, async t => {
+    const ground = new Ground(t);
+    const taken = createServer().listen(0, '127.0.0.1');
+    t.after(() => taken.close());
+    await once(taken, 'listening');
+    const refused = ground.start(['--demo', '--port', `${(taken.address() as AddressInfo).port}`]);
+    assert.equal((await refused.exited).code, 2);
+    assert.equal(refused.out, '');
+    const server = ground.start(['--demo']);
+    await server.printed(/This is the first start/);
+  });
+
   test('sqlite::memory: every start is a first one with a new token, and makes no file', guard, async t => {
     const ground = new Ground(t);
     const tokens = [];
@@ -724,6 +736,11 @@ describe('a lost admin token', together, () => {
     const third = ground.start(['--admin-token', 'another-token-that-is-not-known']);
     await third.printed(/The admin token was not used/);
     assert.doesNotMatch(third.out, ourToken);
+    await third.stop();
+    const fourth = ground.start(['--admin-token', chosenToken]);
+    await fourth.url();
+    await fourth.stop();
+    assert.doesNotMatch(fourth.out, /not used/);
   });
 });
 

@@ -6,7 +6,7 @@ import type { Making } from '../resources/world/plant.ts';
 import { addAuditEvent } from '../store/audit.ts';
 import { base62, newId, newUuid, type Random, randomText } from '../store/id.ts';
 import { sql } from '../store/sql.ts';
-import type { Store, Tx } from '../store/store.ts';
+import { StartFault, type Store, type Tx } from '../store/store.ts';
 import { kept, newToken } from '../store/token.ts';
 
 /** Made once and kept with the data, so that a backup holds all that its tokens need. */
@@ -25,19 +25,17 @@ export const isEmpty = async (store: Store): Promise<boolean> =>
   (await store.read(tx => tx.row(sql`select id from users limit 1`))) === undefined;
 
 /** Adds the site admin and gives back its token; undefined where there is one already. */
-export const addSiteAdmin = async (store: Store, making: Making, token?: string): Promise<string | undefined> => {
+export const addSiteAdmin = async (tx: Tx, making: Making, token?: string): Promise<string | undefined> => {
   const { random, now } = making;
-  return store.write(async tx => {
-    if (await tx.row(sql`select id from users where is_admin = 1 limit 1`)) return undefined;
-    const user = { id: newId(random, 'user'), ...firstAdmin, admin: true };
-    await addUser(tx, user, now().toISOString());
-    const after = { username: user.username, 'is-admin': true };
-    const subject = { type: 'user', id: user.id, after };
-    return addAdminToken(tx, making, user, newId(random, 'at'), subject, token ?? newToken(random));
-  });
+  if (await tx.row(sql`select id from users where is_admin = 1 limit 1`)) return undefined;
+  const user = { id: newId(random, 'user'), ...firstAdmin, admin: true };
+  await addUser(tx, user, now().toISOString());
+  const after = { username: user.username, 'is-admin': true };
+  const subject = { type: 'user', id: user.id, after };
+  return addAdminToken(tx, making, user, newId(random, 'at'), subject, token ?? newToken(random));
 };
 
-/** Another token for the first site admin. */
+/** Another token for the first site admin, such as for whoever has lost the last one and holds the data. */
 export const giveAdminToken = async (tx: Tx, making: Making, secret = newToken(making.random)) => {
   const row = await tx.row<[id: string, username: string]>(sql`
     select id, username
@@ -51,9 +49,6 @@ export const giveAdminToken = async (tx: Tx, making: Making, secret = newToken(m
   const subject = { type: 'authentication_token', id: tokenId, after: { username } };
   return { username, id: tokenId, token: await addAdminToken(tx, making, { id, username }, tokenId, subject, secret) };
 };
-
-/** The same for whoever has lost the last one and holds the data. */
-export const renewAdminToken = (store: Store, making: Making) => store.write(tx => giveAdminToken(tx, making));
 
 const addAdminToken = async (
   tx: Tx,
@@ -75,6 +70,7 @@ const addAdminToken = async (
     createdAt,
     expiredAt: null,
   };
+  await refuseTaken(tx, key, secret);
   await addToken(tx, made, secret, key);
   await addAuditEvent(tx, {
     id: newUuid(random),
@@ -91,10 +87,23 @@ const addAdminToken = async (
   return secret;
 };
 
-export const isKnown = async (tx: Tx, key: string, token: string): Promise<boolean> => {
-  const hash = kept(key, token)?.hash ?? '';
-  return (await tx.row(sql`select id from authentication_tokens where hash = ${hash}`)) !== undefined;
+/** Tokens are found by their public part, which must be one token's own. */
+export const refuseTaken = async (tx: Tx, key: string, token: string): Promise<void> => {
+  const lookup = kept(key, token)?.lookup ?? '';
+  if (await tx.row(sql`select id from authentication_tokens where lookup = ${lookup}`))
+    throw new StartFault(
+      'the admin token cannot be given to the site admin, since another token has it: choose another',
+    );
 };
 
-export const isKnownToken = (store: Store, key: string, token: string): Promise<boolean> =>
-  store.read(tx => isKnown(tx, key, token));
+/** Whether it lets a site admin in already. */
+export const isAdminToken = async (tx: Tx, { key, now }: Making, token: string): Promise<boolean> => {
+  const { lookup, hash } = kept(key, token) ?? { lookup: '', hash: '' };
+  const row = await tx.row(sql`
+    select tokens.id
+    from authentication_tokens as tokens
+    join users on users.id = tokens.user_id
+    where tokens.lookup = ${lookup} and tokens.hash = ${hash} and users.is_admin = 1
+      and (tokens.expired_at is null or tokens.expired_at > ${now().toISOString()})`);
+  return row !== undefined;
+};

@@ -13,7 +13,7 @@ import { isWellMade } from '../store/token.ts';
 import { TokenUses } from '../store/token-uses.ts';
 import { buildApp } from './app.ts';
 import { fillDemo } from './demo.ts';
-import { addSiteAdmin, isEmpty, isKnownToken, renewAdminToken, tokenKey } from './first-start.ts';
+import { addSiteAdmin, giveAdminToken, isAdminToken, isEmpty, tokenKey } from './first-start.ts';
 import { helpText, readFlags, readSettings, type Settings } from './settings.ts';
 import { demoText, firstStartText, reachOf, trustText } from './texts.ts';
 import { type Tls, tlsFrom } from './tls.ts';
@@ -56,6 +56,7 @@ const start = async (settings: Settings): Promise<void> => {
   const key = await tokenKey(store, secureRandom);
   const making = { key, random: secureRandom, now };
 
+  const given = settings.adminToken;
   let publicUrl = settings.publicUrl ?? '';
   const services = { publicUrl: () => publicUrl, tokenKey: key, now, random: secureRandom };
   const tls = tlsFrom(settings, now);
@@ -64,8 +65,13 @@ const start = async (settings: Settings): Promise<void> => {
   const app = buildApp({ store, services, version, logLevel: settings.logLevel, tls: loaded?.context, uses });
   const writeUses = () => uses.flush(store).catch(error => app.log.error({ err: error }, 'uses of tokens not written'));
   // Before the port is open, so that whoever reaches the server finds the world.
-  if (seed) process.stdout.write(await seed(store, making, settings.adminToken));
-  const port = await listen(app, settings);
+  if (seed) process.stdout.write(await seed(store, making, given));
+  // The port opens last, and within the transaction: where it cannot be opened, no token is lost that nobody saw.
+  const { token, renewed, port } = await store.write(async tx => {
+    const token = await addSiteAdmin(tx, making, given);
+    const renewed = token === undefined && settings.newAdminToken ? await giveAdminToken(tx, making) : undefined;
+    return { token, renewed, port: await listen(app, settings) };
+  });
   publicUrl ||= `${tls ? 'https' : 'http'}://${reachable(settings.host)}:${port}`;
   setInterval(writeUses, 60_000).unref();
   stopOnSignal(app, store, writeUses);
@@ -74,14 +80,13 @@ const start = async (settings: Settings): Promise<void> => {
   process.stdout.write(`Bailiwick ${version} serves ${publicUrl} with its data in ${settings.database}\n`);
   const reach = reachOf(publicUrl, tls);
   if (loaded && tls?.ownMade) process.stdout.write(trustText(reach, loaded.news));
-  const token = await addSiteAdmin(store, making, settings.adminToken);
   if (token !== undefined) {
-    process.stdout.write(firstStartText(reach, token, settings.adminToken !== undefined));
+    process.stdout.write(firstStartText(reach, token, given !== undefined));
     if (settings.demo) process.stdout.write(demoText(reach, await fillDemo(app, token)));
-  } else if (settings.newAdminToken) {
-    const { username, token } = await renewAdminToken(store, making);
+  } else if (renewed) {
+    const { username, token } = renewed;
     process.stdout.write(`\nA new token of the site admin '${username}'; it is not shown again:\n\n  ${token}\n`);
-  } else if (settings.adminToken !== undefined && !(await isKnownToken(store, key, settings.adminToken)))
+  } else if (given !== undefined && !(await store.read(tx => isAdminToken(tx, making, given))))
     process.stdout.write('The admin token was not used: it is set on the first start only.\n');
 };
 

@@ -5,7 +5,7 @@ import { type Making, type NewSecret, plant } from '../resources/world/plant.ts'
 import type { World } from '../resources/world/shape.ts';
 import { sql } from '../store/sql.ts';
 import { StartFault, type Store, type Tx } from '../store/store.ts';
-import { giveAdminToken, isKnown } from './first-start.ts';
+import { giveAdminToken, isAdminToken, refuseTaken } from './first-start.ts';
 import { readSeed } from './seed-file.ts';
 
 /** What the file says, however it says it. */
@@ -32,13 +32,16 @@ export const sow = (
     return [...secrets, ...(await wayIn(tx, making, adminToken))];
   });
 
-/** Where the world has a site admin: the token that was given, or one of the world's, or else a new one. */
+/** Where the world has a site admin: the token that was given, or one of the world's, or else a new one. Otherwise one is made later. */
 const wayIn = async (tx: Tx, making: Making, adminToken: string | undefined): Promise<NewSecret[]> => {
-  if (!(await tx.row(sql`select id from users where is_admin = 1 limit 1`))) return [];
+  const hasAdmin = await tx.row(sql`select id from users where is_admin = 1 limit 1`);
   if (adminToken !== undefined) {
-    if (!(await isKnown(tx, making.key, adminToken))) await giveAdminToken(tx, making, adminToken);
+    // Refused here, a token that the world gives to somebody else leaves nothing planted.
+    if (!hasAdmin) await refuseTaken(tx, making.key, adminToken);
+    else if (!(await isAdminToken(tx, making, adminToken))) await giveAdminToken(tx, making, adminToken);
     return [];
   }
+  if (!hasAdmin) return [];
   const held = await tx.row(sql`
     select tokens.id
     from users

@@ -54,7 +54,7 @@ export const startServer = async ({
   const key = await tokenKey(store, random);
   const making = { key, random, now };
   const secrets = (world && (await sow(store, 'world', world, making, undefined))) ?? [];
-  const adminToken = (await addSiteAdmin(store, making)) ?? secrets[0]?.secret ?? '';
+  const adminToken = (await store.write(tx => addSiteAdmin(tx, making))) ?? secrets[0]?.secret ?? '';
   const services = { publicUrl: () => publicUrl, tokenKey: key, now, random };
   const uses = new TokenUses();
   const app = buildApp({ store, services, version: '0.0.0', logLevel: 'silent', tls, uses });
