@@ -501,7 +501,8 @@ class Requests {
     const dice = this.#dice;
     const seen = [...(this.#seen.get(type) ?? [])];
     const altered = this.#altered[type] ?? [];
-    const there = this.#there[type] ?? Object.values(this.#there).flat();
+    const known = this.#there[type] ?? [];
+    const there = known.length > 0 ? known : Object.values(this.#there).flat();
     if (seen.length > 0 && dice.chance(0.75)) return dice.pick(seen);
     if (altered.length > 0 && dice.chance(0.5)) return dice.pick(altered);
     return dice.chance(0.75) ? dice.pick(there) : dice.pick(['absent', `${type}-1111111111111111`, '%00', '%F0', '*']);
