@@ -2,13 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { jsonFlaw } from '../src/server/json-flaw.ts';
 import { readSeedText } from '../src/server/seed-file.ts';
 import { secureRandom } from '../src/store/id.ts';
 import { newToken } from '../src/store/token.ts';
 
 /** Each as it is printed after the name of the file. */
-const flawsIn = async (text: string): Promise<string[]> => {
-  const read = await readSeedText(text);
+const flawsIn = async (text: string, isJson = false): Promise<string[]> => {
+  const read = await readSeedText(text, isJson);
   assert.ok('flaws' in read, 'it was not refused');
   return read.flaws.map(({ line, column, detail }) => `${line}:${column}: ${detail}`);
 };
@@ -256,6 +258,51 @@ describe('a seed file is refused with line, column and reason', () => {
     assert.deepEqual(await flawsIn(text), told);
     const json = JSON.stringify({ users: [{ username: 'x', email: 'y', nmae: 1 }] }, null, 2);
     assert.deepEqual(await flawsIn(json), ['5:7: Email must be an e-mail address', '6:7: nmae is not known here']);
+  });
+
+  test('as JSON, whatever is YAML alone', async () => {
+    const value = 'JSON has a value here: text in double quotes, a number, true, false, null, a list or an object';
+    const texts: readonly (readonly [text: string, flaw: string])[] = [
+      ['{\n  "users": [],\n}', '3:1: JSON has a key in double quotes here'],
+      ['{ "users": [1,] }', `1:15: ${value}`],
+      ['users: []', `1:1: ${value}`],
+      ['{ users: [] }', '1:3: JSON has a key in double quotes here'],
+      ["{ 'users': [] }", '1:3: JSON has a key in double quotes here'],
+      ['{ "users": [] } # all', '1:17: JSON ends here'],
+      ['{ "users" }', '1:11: JSON has a colon here'],
+      ['{ "users" [] }', '1:11: JSON has a colon here'],
+      ['{ "users": [] "organizations": [] }', '1:15: JSON has a comma here, or the closing bracket'],
+      ['{ "users": [}', `1:13: ${value}`],
+      ['{ "users": []', '1:14: JSON has a comma here, or the closing bracket'],
+      ['{ "users": 012 }', `1:12: ${value}`],
+      ['{ "users": "a\nb" }', `1:12: ${value}`],
+      ['', `1:1: ${value}`],
+    ];
+    for (const [text, flaw] of texts) assert.deepEqual(await flawsIn(text, true), [flaw], text);
+    assert.deepEqual(await flawsIn('{ "users": [],\n  "users": [] }', true), ['2:3: this key is there twice']);
+    assert.deepEqual(await readSeedText('{ "users": [] }\n', true), { world: { users: [] } });
+  });
+
+  test('as JSON, exactly what the engine refuses too', () => {
+    const isJson = (text: string): boolean => {
+      try {
+        JSON.parse(text);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const slip = fc.tuple(fc.nat(), fc.nat(2), fc.constantFrom(...'{}[],:"\\\'0-.eE+u \n\t\x00\x7f#tn'));
+    const slipped = fc.tuple(fc.json(), fc.array(slip, { maxLength: 3 })).map(([json, slips]) =>
+      slips.reduce((text, [where, gone, put]) => {
+        const at = where % (text.length + 1);
+        return text.slice(0, at) + put + text.slice(at + gone);
+      }, json),
+    );
+    fc.assert(
+      fc.property(slipped, text => assert.equal(jsonFlaw(text) === undefined, isJson(text))),
+      { numRuns: 5000 },
+    );
   });
 
   test('with aliases in it, at the place of what is wrong', async () => {

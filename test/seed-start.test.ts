@@ -98,6 +98,19 @@ describe('--seed', together, () => {
     assert.ok(!existsSync(ground.path('data')));
   });
 
+  test('a file named .json is JSON, with or without a mark of byte order', guard, async t => {
+    const ground = new Ground(t);
+    writeFileSync(ground.path('world.JSON'), '{ "users": [],\n}');
+    const refused = ground.start(['--seed', 'world.JSON']);
+    assert.equal((await refused.exited).code, 2);
+    assert.deepEqual(refused.error.trim().split('\n'), [
+      'world.JSON:2:1: JSON has a key in double quotes here',
+      'bailiwick: the seed world.JSON is refused, and nothing was planted',
+    ]);
+    writeFileSync(ground.path('world.json'), '\ufeff{ "users": [] }');
+    await ground.start(['--seed', 'world.json', ...inMemory]).url();
+  });
+
   test('of very many flaws it tells a hundred, and how many more there are', guard, async t => {
     const ground = new Ground(t);
     const users = Array.from({ length: 150 }, () => '  - { username: ada, email: ada@example.com }').join('\n');

@@ -1,4 +1,4 @@
-/** A seed file, JSON or YAML: read as a world, or refused with every flaw, each with its line and column. */
+/** A seed file, JSON by its name or else YAML: read as a world, or refused with every flaw, each with its line and column. */
 
 import { isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
@@ -6,6 +6,7 @@ import type { Alias, Document, Pair, ParsedNode, Scalar, YAMLMap, YAMLSeq } from
 import { flawsOf, type Path } from '../resources/world/check.ts';
 import type { World } from '../resources/world/shape.ts';
 import { StartFault } from '../store/store.ts';
+import { jsonFlaw } from './json-flaw.ts';
 
 const largestSeed = 64 * 1024 * 1024;
 /** More than anybody reads. */
@@ -15,7 +16,7 @@ const deepest = 50;
 const mostExpanded = 100_000;
 
 export const readSeed = async (file: string): Promise<World> => {
-  const read = await readSeedText(await textOf(file));
+  const read = await readSeedText(await textOf(file), /\.json$/i.test(file));
   if ('world' in read) return read.world;
   const { flaws } = read;
   const told = flaws.slice(0, mostFlaws).map(({ line, column, detail }) => `${file}:${line}:${column}: ${detail}`);
@@ -32,7 +33,8 @@ const textOf = async (file: string): Promise<string> => {
     };
     throw new StartFault(`cannot read the seed ${file}: ${reasons[error.code] ?? error.message}`);
   });
-  if (isUtf8(bytes)) return bytes.toString('utf8');
+  // Some editors begin a file with a mark of byte order, which is no part of the text.
+  if (isUtf8(bytes)) return bytes.toString('utf8').replace(/^\ufeff/, '');
   const lines = bytes.toString('latin1').split('\n');
   const line = lines.findIndex(line => !isUtf8(Buffer.from(line, 'latin1'))) + 1;
   throw new StartFault(`the seed ${file} is refused, and nothing was planted`, [
@@ -50,11 +52,18 @@ type LinedFlaw = { readonly line: number; readonly column: number; readonly deta
 
 export const readSeedText = async (
   text: string,
+  isJson = false,
 ): Promise<{ readonly world: World } | { readonly flaws: readonly LinedFlaw[] }> => {
   const json = parsedJson(text);
   // The reader that knows lines is a hundred times slower: it is for YAML, and for flaws.
   if (json !== undefined && flawsOf(json).length === 0) return { world: json as World };
-  return readYaml(text);
+  const flaw = isJson && json === undefined ? jsonFlaw(text) : undefined;
+  return flaw ? { flaws: [lined(text, flaw)] } : readYaml(text);
+};
+
+const lined = (text: string, { offset, detail }: Flawed): LinedFlaw => {
+  const lines = text.slice(0, offset).split('\n');
+  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1, detail };
 };
 
 /** Undefined for what is no JSON, and for an object with the same key twice, of which JSON.parse would keep the last. */
