@@ -37,6 +37,10 @@ const populated = async (directory: Directory, dice: Dice, prefix: string): Prom
   // The owners team has a row of its own here and there: it is a team like any other.
   for (const project of world.projects)
     for (const team of dice.some(world.teams, 0.5)) await world.grant(project, team);
+  for (let count = 1 + dice.below(2); count > 0; count--) {
+    const workspace = await world.workspace(dice.pick(world.projects));
+    for (const team of dice.some(world.teams, 0.3)) await world.workspaceGrant(workspace, team);
+  }
   for (const team of dice.some(world.teams, 0.4)) await world.singleTeamToken(team);
   return world;
 };
@@ -104,6 +108,7 @@ type Family = {
 const all = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
 
 const accessTo = (project: string): string => `/team-projects?filter%5Bproject%5D%5Bid%5D=${project}`;
+const accessToWorkspace = (id: string): string => `/team-workspaces?filter%5Bworkspace%5D%5Bid%5D=${id}`;
 
 const familiesOf = (world: RandomWorld): Family[] => {
   const { name } = world.organizations[0] as { name: string };
@@ -113,6 +118,13 @@ const familiesOf = (world: RandomWorld): Family[] => {
       type: 'team-projects',
       list: accessTo(id),
       ids: all(world.grants.filter(({ project }) => project === id)),
+      writes: both,
+    })),
+    { type: 'workspaces', list: `/organizations/${name}/workspaces`, ids: all(world.workspaces), writes: both },
+    ...world.workspaces.map(({ id }) => ({
+      type: 'team-workspaces',
+      list: accessToWorkspace(id),
+      ids: all(world.workspaceGrants.filter(({ workspace }) => workspace === id)),
       writes: both,
     })),
     { type: 'teams', list: `/organizations/${name}/teams`, ids: all(world.teams), writes: both },
@@ -162,7 +174,10 @@ test(`list and show agree, and manage implies read, for every caller and row of 
 
   for (const [who, { rows, shown, managed }] of Object.entries(counts))
     t.diagnostic(`${who}: ${rows} rows, ${shown} shown, ${managed} to manage`);
-  for (const type of ['team-projects', 'teams', 'projects', 'organization-memberships', 'authentication-tokens']) {
+  for (const type of [
+    ...['team-projects', 'teams', 'projects', 'workspaces', 'team-workspaces'],
+    ...['organization-memberships', 'authentication-tokens'],
+  ]) {
     for (const name of ['owner', 'organization token', 'owners-team token']) {
       const { rows, shown, managed } = counts[`${name}: ${type}`] as Count;
       assert.deepEqual([shown, managed], [rows, rows], `${name}: sees and manages all ${type}`);
@@ -218,6 +233,7 @@ const narrowed = async (caller: Named, world: RandomWorld, lists: readonly Rows[
   if (caller.name === 'outsider') return;
   await included(caller, world, lists, dice, where);
   await ofProjects(caller, world, lists, dice, where);
+  await ofWorkspaces(caller, world, lists, dice, where);
   for (const [id, row] of await listed(caller, '/organization-memberships', 100))
     assert.deepEqual(row, lists.at(-2)?.get(id), `${where}: the caller's own membership`);
 };
@@ -289,6 +305,17 @@ const included = async (caller: Named, world: RandomWorld, lists: readonly Rows[
   // A body with nothing in it makes nothing: 422 says that the caller may, 404 that it may not.
   const attempt = await caller.actor.post(`/organizations/${name}/workspaces`, {});
   assert.equal(attempt.status, may ? 422 : 404, `${where}: a workspace without a project`);
+};
+
+/** The workspaces of a project are those of the list that name it, and its count is of them. */
+const ofWorkspaces = async (caller: Named, world: RandomWorld, lists: readonly Rows[], dice: Dice, where: string) => {
+  const workspaces = [...(lists[world.projects.length] ?? [])];
+  const within = (id: string) => workspaces.filter(([, { relationships }]) => relationships.project.data.id === id);
+  for (const [id, { attributes }] of lists.at(-3) ?? [])
+    assert.equal(attributes['workspace-count'], within(id).length, `${where}: workspace-count of ${id}`);
+  const { id, organization } = dice.pick(world.projects);
+  const path = `/organizations/${organization}/workspaces?filter%5Bproject%5D%5Bid%5D=${id}`;
+  assert.deepEqual([...(await listed(caller, path, 1))], within(id), `${where}: the workspaces of ${id}`);
 };
 
 /** A filter finds what the projects themselves say, a sort moves them and no more, and a count is of what the lists show. */

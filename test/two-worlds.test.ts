@@ -30,6 +30,7 @@ const kinds = [
   'member of a secret team',
   'holder of teams=read',
   'project admin',
+  'workspace admin',
   'manager of teams and members',
   'holder of read-projects',
   'team token',
@@ -39,7 +40,7 @@ const kinds = [
 type Kind = (typeof kinds)[number];
 
 const worldsPerKind = 4;
-const requestsPerWorld = 270;
+const requestsPerWorld = 220;
 
 // Callers, and what they may see by the tables of the design
 
@@ -195,6 +196,7 @@ const populated = async (directory: Directory, seed: number, prefix: string) => 
   const closed = await member('closed', 0.1);
   const reader = await member('reader', 0.1);
   const chief = await member('chief', 0.1);
+  const warden = await member('warden', 0.1);
   const steward = await member('steward', 0.1);
   const surveyor = await member('surveyor', 0.1);
   const filler = await member('filler', 1);
@@ -207,6 +209,7 @@ const populated = async (directory: Directory, seed: number, prefix: string) => 
   // Some teams are there for one kind of caller; nobody but the filler is in the vaults.
   const watch = await world.team(first, { members: [reader] });
   const board = await world.team(first, { members: [chief], flags: [] });
+  const guard = await world.team(first, { members: [warden], flags: [] });
   const stewards = dice.some(['manage-membership', 'manage-teams', 'manage-organization-access'], 0.7);
   await world.team(first, { members: [steward], flags: [...stewards, 'manage-teams'] });
   await world.team(first, { members: [surveyor], flags: ['read-projects'] });
@@ -231,7 +234,7 @@ const populated = async (directory: Directory, seed: number, prefix: string) => 
   if (dice.chance(0.3)) await world.grant(watched, crypt);
   for (const project of world.projects)
     for (const team of teams.filter(({ organization }) => organization === project.organization))
-      if (team !== board && !(team === watch && project === watched) && dice.chance(0.4))
+      if (![board, guard].includes(team) && !(team === watch && project === watched) && dice.chance(0.4))
         await world.grant(project, team);
 
   // Here and there a workspace, and a team with access to it alone.
@@ -239,6 +242,12 @@ const populated = async (directory: Directory, seed: number, prefix: string) => 
   for (const workspace of world.workspaces)
     for (const team of [...teams, vault].filter(({ organization }) => organization === workspace.organization))
       if (team !== board && dice.chance(0.15)) await world.workspaceGrant(workspace, team);
+  // What a secret team has locked is seen to be locked, and not by whom.
+  const kept = await world.workspace(governed);
+  await world.workspaceGrant(kept, guard, { access: 'admin' });
+  await world.workspaceGrant(kept, crypt, { access: 'write' });
+  const { secret: ofCrypt } = await world.teamToken(crypt);
+  await world.as(ofCrypt).make(`/workspaces/${kept.id}/actions/lock`, { attributes: { reason: 'closed' } });
 
   const holders = [...teams, vault, crypt];
   for (const team of dice.some(holders, 0.5)) await world.singleTeamToken(team);
@@ -258,6 +267,7 @@ const populated = async (directory: Directory, seed: number, prefix: string) => 
     'member of a secret team': by(closed),
     'holder of teams=read': by(reader),
     'project admin': by(chief),
+    'workspace admin': by(warden),
     'manager of teams and members': by(steward),
     'holder of read-projects': by(surveyor),
     'team token': { token, tokenId, ...(team && { team }) },

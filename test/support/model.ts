@@ -364,6 +364,25 @@ export class Model {
     return this.#workspaces.has(id) ? held.administers : reaches(held.set, 'project-access/teams', 'manage');
   }
 
+  // Who is worth asking for.
+
+  mayCreateWorkspace(token: string | undefined, project: string): boolean {
+    return this.#holds(token, project, 'workspace-access/create');
+  }
+
+  mayMoveWorkspaces(token: string | undefined, id: string): boolean {
+    return this.#holds(token, id, 'workspace-access/move');
+  }
+
+  mayLockWorkspaces(token: string | undefined, id: string): boolean {
+    return this.#holds(token, id, 'workspace-access/locking');
+  }
+
+  #holds(token: string | undefined, id: string, right: string): boolean {
+    const held = this.held(token, id);
+    return held !== undefined && reaches(held.set, right, true);
+  }
+
   #manages(held: Held, { workspace }: Place): boolean {
     return workspace ? held.administers : reaches(held.set, 'project-access/teams', 'manage');
   }
