@@ -188,14 +188,14 @@ class World {
   async #makeTeam(place: OwnTeam, visibility: 'secret' | 'organization', flags: string[], members: Person[]) {
     const access = Object.fromEntries(flags.map(flag => [flag, true]));
     const attributes = { name: place, visibility, 'organization-access': access };
-    const id = await directory.team(this.#ann, this.#organization, attributes, members);
+    const id = await directory.team(this.#owners, this.#organization, attributes, members);
     this.#teams.set(place, id);
     this.model.addTeam(id, this.#organization, { visibility, flags });
     for (const member of members) this.model.team(id)?.members.add(member);
   }
 
   async #makeProject(place: (typeof ownProjects)[number]): Promise<void> {
-    const id = await directory.project(this.#ann, this.#organization, place);
+    const id = await directory.project(this.#owners, this.#organization, place);
     this.#projects.set(place, id);
     this.model.addProject(id, this.#organization);
   }
