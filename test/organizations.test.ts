@@ -525,6 +525,34 @@ describe('organizations', () => {
       assert.equal((await plain.get(`/organizations/${name}`)).status, 200);
     });
 
+    test('404 to its project named in the workspace of another organization, as to one that does not exist', async () => {
+      const { project, ownersToken, setTo } = await guarded();
+      const elsewhere = await organization();
+      const named = (name: string, id: string) => ({
+        type: 'workspaces',
+        attributes: { name },
+        relationships: { project: { data: { type: 'projects', id } } },
+      });
+      const made = await owner.post(`/organizations/${elsewhere}/workspaces`, {
+        type: 'workspaces',
+        attributes: { name: 'shed' },
+      });
+      await setTo(ownersToken, false);
+      const tries = async (id: string) => [
+        await owner.post(`/organizations/${elsewhere}/workspaces`, named('barn', id)),
+        await owner.patch(`/workspaces/${made.body.data.id}`, named('shed', id)),
+      ];
+      const answers = await tries(project);
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [404, 404],
+      );
+      assert.deepEqual(
+        answers.map(({ text }) => text),
+        (await tries('prj-none')).map(({ text }) => text),
+      );
+    });
+
     test('while they are disabled it is in no list of a member, and shows no fellow member', async () => {
       const { name, plain, user, ownersToken, setTo } = await guarded();
       const lists = async (actor: Actor) => [

@@ -22,6 +22,7 @@ import {
   onWorkspaceNamed,
   ownTeams,
   standing,
+  standings,
 } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one } from '../wire/document.ts';
@@ -200,11 +201,11 @@ const tagged = (names: readonly string[] = [], how: (tags: readonly string[]) =>
 const when = <T>(value: T | undefined, condition: (value: T) => Sql): Sql =>
   value === undefined ? sql`1 = 1` : condition(value);
 
-/** The project that a body names, in this organization, where the caller may do this. */
+/** The project that a body names, in this organization, where the caller may do this; what another organization has is no answer. */
 const projectNamed = async (request: Request, organization: string, may: (standing: Standing) => boolean) => {
   const id = request.named('project');
   if (id === undefined) return undefined;
-  const there = await standing(request.tx, request.caller, onProject(id));
+  const [there] = await standings(request.tx, request.caller, onProject(id));
   return found(there, stand => stand.organization === organization && may(stand), pointerTo('project'));
 };
 
