@@ -4,7 +4,8 @@ import { mayManageOrganization, visibleTeams } from '../core/authority.ts';
 import { Fault, found } from '../core/fault.ts';
 import { inOrganizationNamed, standing } from '../store/standing.ts';
 import { auditTrails } from '../store/token.ts';
-import { creating, type Holder, revoking, type Slot, showing, single } from './authentication-tokens.ts';
+import { single } from './authentication-token-resource.ts';
+import { creating, type Holder, revoking, type Slot, showing } from './authentication-tokens.ts';
 import type { Request } from './operation.ts';
 
 const path = '/api/v2/organizations/:organization/authentication-token';

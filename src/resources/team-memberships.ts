@@ -12,7 +12,7 @@ import {
   MembershipResource,
   membershipsIn,
   shownMembership,
-} from './organization-memberships.ts';
+} from './organization-membership-resource.ts';
 import { expectAnOwner } from './owners.ts';
 import { addTeamMember, reachedTeam } from './team-resource.ts';
 

@@ -7,21 +7,18 @@ import { within, withManageableTokens } from '../store/sight.ts';
 import { type Sql, sql } from '../store/sql.ts';
 import { inOrganizationNamed, standing } from '../store/standing.ts';
 import { references } from '../wire/schemas.ts';
+import { heldBy, loadTokens, shownToken, single } from './authentication-token-resource.ts';
 import {
   common,
   creating,
   destroyed,
   type Holder,
-  heldBy,
   listed,
-  loadTokens,
   mayManageTokensAs,
   revokeTokens,
   revoking,
   type Slot,
   showing,
-  shownToken,
-  single,
   tokenPage,
 } from './authentication-tokens.ts';
 import { list, type Request, remove } from './operation.ts';

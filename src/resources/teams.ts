@@ -31,7 +31,7 @@ import {
   upTo,
 } from '../wire/schemas.ts';
 import { get, list, patch, post, type Request, remove } from './operation.ts';
-import { MembershipResource, membershipsShown } from './organization-memberships.ts';
+import { MembershipResource, membershipsShown } from './organization-membership-resource.ts';
 import {
   addTeam,
   loadTeam,

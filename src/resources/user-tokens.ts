@@ -4,7 +4,8 @@ import { mayManageTokensOfUser } from '../core/authority.ts';
 import { found } from '../core/fault.ts';
 import { sql } from '../store/sql.ts';
 import { largestPageSize } from '../wire/limits.ts';
-import { common, creating, heldBy, listed, noTeams, tokenPage } from './authentication-tokens.ts';
+import { heldBy, noTeams } from './authentication-token-resource.ts';
+import { common, creating, listed, tokenPage } from './authentication-tokens.ts';
 import { list } from './operation.ts';
 import { visibleTo } from './user-resource.ts';
 

@@ -6,7 +6,7 @@ import type { Server as TlsServer } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import { Fault, type Problem } from '../core/fault.ts';
-import { actorOf } from '../resources/authentication-tokens.ts';
+import { actorOf } from '../resources/authentication-token-resource.ts';
 import { operations } from '../resources/index.ts';
 import { type Incoming, type Read, Request, type Services, type Write } from '../resources/operation.ts';
 import { addAuditEvent } from '../store/audit.ts';

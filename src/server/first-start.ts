@@ -1,6 +1,6 @@
 /** What a database needs before it can serve: the key of the token hashes and, once, a site admin. */
 
-import { addToken } from '../resources/authentication-tokens.ts';
+import { addToken } from '../resources/authentication-token-resource.ts';
 import { addUser, firstAdmin } from '../resources/user-resource.ts';
 import type { Making } from '../resources/world/plant.ts';
 import { addAuditEvent } from '../store/audit.ts';

@@ -8,7 +8,7 @@ import { grantOf } from '../../store/standing.ts';
 import type { Row, Tx } from '../../store/store.ts';
 import { auditTrails } from '../../store/token.ts';
 import type { TProperties } from '../../wire/schemas.ts';
-import { single } from '../authentication-tokens.ts';
+import { single } from '../authentication-token-resource.ts';
 import { plainGet } from '../operation.ts';
 import { shownOnProject } from '../team-projects.ts';
 import { shownOnWorkspace } from '../team-workspaces.ts';

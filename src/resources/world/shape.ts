@@ -16,8 +16,8 @@ import {
   type TProperties,
   text,
 } from '../../wire/schemas.ts';
-import { settableOfToken } from '../authentication-tokens.ts';
-import { organizationName, settableOfOrganization } from '../organizations.ts';
+import { settableOfToken } from '../authentication-token-resource.ts';
+import { organizationName, settableOfOrganization } from '../organization-resource.ts';
 import { projectName, settableOfProject } from '../projects.ts';
 import { mostTags, wishedTag } from '../tag-bindings.ts';
 import { wishedOnProject } from '../team-projects.ts';
