@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '../src/store/sql.ts';
+import { fresh, pointers } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
 import { type Actor, type Directory, newDirectory } from './support/world.ts';
-
-const pointers = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.source?.pointer).sort();
 
 describe('accounts', () => {
   let directory: Directory;
@@ -16,8 +15,6 @@ describe('accounts', () => {
   let organizationToken: Actor;
   let auditToken: Actor;
   let team: string;
-  let count = 0;
-  const fresh = (word: string) => `${word}-${count++}`;
   before(async () => {
     directory = await newDirectory();
     ({ actor: owner, id: ownerId } = await directory.user('owner'));

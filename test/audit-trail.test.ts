@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { operations } from '../src/resources/index.ts';
 import { sql } from '../src/store/sql.ts';
 import { openSqlite } from '../src/store/sqlite.ts';
+import { fresh } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
 import { type Entry, recording } from './support/recording.ts';
 import { startServer } from './support/server.ts';
@@ -17,8 +18,6 @@ const actionsOf = ({ body }: Answer): string[] =>
 let directory: Directory;
 let owner: Actor;
 let ownerId: string;
-let count = 0;
-const fresh = (word: string) => `${word}-${count++}`;
 
 /** An organization, and its token, which is the second event of its trail. */
 const audited = async () => {

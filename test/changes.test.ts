@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { operations } from '../src/resources/index.ts';
+import { fresh } from './support/answers.ts';
 import type { Json } from './support/client.ts';
 import { startServer } from './support/server.ts';
 import { type Actor, Directory, grantBody, workspaceBody, workspaceGrantBody } from './support/world.ts';
@@ -17,8 +18,6 @@ let team: string;
 let member: { id: string; actor: Actor };
 
 const organization = '/organizations/dated';
-let count = 0;
-const fresh = (name: string): string => `${name}-${++count}`;
 
 before(async () => {
   directory = new Directory(await startServer());

@@ -5,20 +5,15 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { sealed } from '../src/store/token.ts';
+import { fresh, idsOf, namesOf, pointers } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
 import { type Actor, type Directory, mediaType, newDirectory } from './support/world.ts';
-
-const pointers = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.source?.pointer).sort();
-const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Json) => id);
-const namesOf = ({ body }: Answer): string[] => body.data.map(({ attributes }: Json) => attributes.name);
 
 describe('the directory', () => {
   let directory: Directory;
   let admin: Actor;
   let owner: Actor;
   let outsider: Actor;
-  let count = 0;
-  const fresh = (word: string) => `${word}-${count++}`;
   before(async () => {
     directory = await newDirectory();
     ({ admin } = directory);

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { idsOf } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
 import { type Actor, type Directory, newDirectory } from './support/world.ts';
 
-const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Json) => id);
 const emailsOf = ({ body }: Answer): string[] => body.data.map(({ attributes }: Json) => attributes.email);
 
 describe('organization memberships', () => {

@@ -3,12 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Sql, sql } from '../src/store/sql.ts';
+import { details, fresh, idsOf, pointers } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
 import { type Actor, type Directory, newDirectory } from './support/world.ts';
-
-const pointers = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.source?.pointer).sort();
-const details = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.detail);
-const namesOf = ({ body }: Answer): string[] => body.data.map(({ id }: Json) => id);
 
 const defaults = {
   'aggregated-commit-status-enabled': true,
@@ -48,8 +45,6 @@ describe('organizations', () => {
   let directory: Directory;
   let owner: Actor;
   let outsider: Actor;
-  let count = 0;
-  const fresh = (word: string) => `${word}-${count++}`;
   before(async () => {
     directory = await newDirectory();
     ({ actor: owner } = await directory.user('owner'));
@@ -374,7 +369,7 @@ describe('organizations', () => {
     });
 
     test('q finds by name or e-mail, q[name] and q[email] by one of them, whatever the case; q alone counts', async () => {
-      const found = async (query: string) => namesOf(await seeker.get(`/organizations?${query}`));
+      const found = async (query: string) => idsOf(await seeker.get(`/organizations?${query}`));
       assert.deepEqual(await found('q=RED'), ['Red_Apple', 'RedApple', 'pear']);
       assert.deepEqual(await found('q=green@EXAMPLE.com'), ['RedApple']);
       assert.deepEqual(await found('q[name]=red'), ['Red_Apple', 'RedApple']);
@@ -389,7 +384,7 @@ describe('organizations', () => {
 
     test('a search is for the very characters: % and _ and \\ stand for themselves', async () => {
       const found = async (text: string) =>
-        namesOf(await seeker.get(`/organizations?q=${encodeURIComponent(text)}`)).length;
+        idsOf(await seeker.get(`/organizations?q=${encodeURIComponent(text)}`)).length;
       assert.equal(await found('d_a'), 1);
       assert.equal(await found('d_p'), 1);
       for (const text of ['%', 'r%d', '\\', 'red\\_', "'"]) assert.equal(await found(text), 0, text);
@@ -400,7 +395,7 @@ describe('organizations', () => {
       assert.deepEqual([body.data.length, body.meta.pagination['total-count']], [1, 2]);
       assert.match(body.links.next, /\/api\/v2\/organizations\?q%5Bname%5D=red&page%5Bnumber%5D=2&page%5Bsize%5D=1$/);
       const { body: next } = await seeker.get(body.links.next.split('/api/v2')[1]);
-      assert.deepEqual(namesOf({ body: next } as Answer), ['RedApple']);
+      assert.deepEqual(idsOf({ body: next } as Answer), ['RedApple']);
     });
 
     test('without a word of pages a page has 100, with a number alone 20', async () => {
@@ -556,7 +551,7 @@ describe('organizations', () => {
     test('while they are disabled it is in no list of a member, and shows no fellow member', async () => {
       const { name, plain, user, ownersToken, setTo } = await guarded();
       const lists = async (actor: Actor) => [
-        namesOf(await actor.get(`/organizations?q=${name}`)).length,
+        idsOf(await actor.get(`/organizations?q=${name}`)).length,
         (await actor.get('/organization-memberships?page[size]=100')).body.data.filter(
           ({ relationships }: Json) => relationships.organization.data.id === name,
         ).length,

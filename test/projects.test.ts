@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '../src/store/sql.ts';
+import { namesOf, pointers } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
 import { type Actor, type Directory, newDirectory } from './support/world.ts';
 
-const namesOf = ({ body }: Answer): string[] => body.data.map(({ attributes }: Json) => attributes.name);
-const pointers = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.source?.pointer).sort();
 const tag = (key: string, value?: string) => ({ type: 'tag-bindings', attributes: { key, value } });
 const tagged = (...tags: Json[]) => ({ 'tag-bindings': { data: tags } });
 

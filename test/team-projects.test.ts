@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { idsOf, pointers } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
 import { type Actor, type Directory, grantBody, newDirectory } from './support/world.ts';
 
@@ -44,8 +45,6 @@ const implied: Record<string, Json> = {
     'workspace-access': workspaceAccess('read none none none false false false false false'),
   },
 };
-
-const pointers = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.source?.pointer).sort();
 
 describe('team-projects', () => {
   let directory: Directory;
@@ -365,7 +364,6 @@ describe('team-projects', () => {
     const url = (page: number, size: number) =>
       `https://bailiwick.example/api/v2/team-projects?filter%5Bproject%5D%5Bid%5D=${project}&page%5Bnumber%5D=${page}&page%5Bsize%5D=${size}`;
     const list = (query: string) => owner.get(`/team-projects?filter[project][id]=${project}${query}`);
-    const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Json) => id);
 
     test('in order of creation, page-size 20 when none is given, links null where there is no page', async () => {
       const answer = await list('');

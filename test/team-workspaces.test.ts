@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { fresh, idsOf, pointers } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
 import { custom, Office } from './support/office.ts';
 import { type Actor, type Directory, grantBody, workspaceGrantBody } from './support/world.ts';
@@ -44,8 +45,6 @@ const implied: Record<string, Record<string, string | boolean>> = Object.fromEnt
 );
 const levels = accesses.filter(access => access !== 'custom');
 
-const pointers = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.source?.pointer).sort();
-const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Json) => id);
 const humanised = (attribute: string) => attribute.replaceAll('-', ' ').replace(/^./, letter => letter.toUpperCase());
 
 describe('team-workspaces', () => {
@@ -191,7 +190,7 @@ describe('team-workspaces', () => {
           on: project,
           access: { access: 'custom', 'project-access': { teams: 'manage' } },
         }),
-        nobody: (await directory.user(office.fresh('nobody'))).actor,
+        nobody: (await directory.user(fresh('nobody'))).actor,
       };
       const bodies = [undefined, {}, [], 'x', { relationships: { workspace: { data: { id: 5 } } } }];
       for (const data of bodies) {
@@ -228,8 +227,8 @@ describe('team-workspaces', () => {
 
     test('404 at what is absent, hidden, foreign or not yours, the same for all of them', async () => {
       const workspace = await office.workspace();
-      const { actor: stranger } = await directory.user(office.fresh('stranger'));
-      const elsewhere = office.fresh('elsewhere');
+      const { actor: stranger } = await directory.user(fresh('stranger'));
+      const elsewhere = fresh('elsewhere');
       await directory.organization(stranger, elsewhere);
       const foreignTeam = await directory.team(stranger, elsewhere, { name: 'foreign', visibility: 'organization' });
       const foreignWorkspace = await directory.workspace(stranger, elsewhere, 'foreign');
@@ -378,7 +377,7 @@ describe('team-workspaces', () => {
         'access-secret-teams': [await office.holder('manage-teams', 'access-secret-teams'), 404],
         'read-projects': [await office.holder('read-projects'), 404],
         'plain member': [(await office.member()).actor, 404],
-        stranger: [(await directory.user(office.fresh('stranger'))).actor, 404],
+        stranger: [(await directory.user(fresh('stranger'))).actor, 404],
       };
       for (const [who, [actor, seen]] of Object.entries(callers)) {
         const list = await actor.get(rowsOf(workspace));
@@ -505,7 +504,7 @@ describe('team-workspaces', () => {
     assert.equal((await owner.patch(`/workspaces/${moved.workspace}`, { relationships })).status, 200);
     assert.equal((await owner.get(`/team-workspaces/${moved.id}`)).status, 200);
 
-    const organization = office.fresh('doomed');
+    const organization = fresh('doomed');
     await directory.organization(owner, organization);
     const team = await directory.team(owner, organization, { name: 'gone' });
     const id = await office.grant(await directory.workspace(owner, organization, 'gone'), team, { access: 'read' });

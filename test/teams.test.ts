@@ -4,19 +4,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { organizationPermissions } from '../src/core/authority.ts';
 import { openSqlite } from '../src/store/sqlite.ts';
+import { fresh, idsOf, namesOf } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
 import { type Entry, recording } from './support/recording.ts';
 import { startServer } from './support/server.ts';
 import { type Actor, Directory, newDirectory } from './support/world.ts';
 
-const namesOf = ({ body }: Answer): string[] => body.data.map(({ attributes }: Json) => attributes.name);
-const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Json) => id);
 const keysOf = (resources: Json[]): string[] => resources.map(({ type, id }) => `${type} ${id}`);
 
 let directory: Directory;
 let owner: Actor;
-let count = 0;
-const fresh = (word: string) => `${word}-${count++}`;
 
 /** An organization of its own for each test, so that its lists are whole. */
 const organization = async (): Promise<string> => {

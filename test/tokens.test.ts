@@ -5,19 +5,15 @@ import { after, before, describe, test } from 'node:test';
 import { sql } from '../src/store/sql.ts';
 import { openSqlite } from '../src/store/sqlite.ts';
 import { TokenUses } from '../src/store/token-uses.ts';
-import type { Answer, Json } from './support/client.ts';
+import { fresh, idsOf, pointers } from './support/answers.ts';
+import type { Json } from './support/client.ts';
 import { recording } from './support/recording.ts';
 import { filled, newWorld, poolOf, routesOf } from './support/routes.ts';
 import { startServer } from './support/server.ts';
 import { type Actor, Directory, newDirectory } from './support/world.ts';
 
-const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Json) => id);
-const pointers = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.source?.pointer);
-
 let directory: Directory;
 let owner: Actor;
-let count = 0;
-const fresh = (word: string) => `${word}-${count++}`;
 
 const organization = async (): Promise<string> => {
   const name = fresh('org');

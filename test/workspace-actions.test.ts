@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { details, fresh } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
 import { custom, Office } from './support/office.ts';
 import { type Actor, type Directory, mediaType } from './support/world.ts';
-
-const details = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.detail);
 
 describe('actions on workspaces', () => {
   let office: Office;
@@ -175,7 +174,7 @@ describe('actions on workspaces', () => {
       const { actor, id: user, team } = await office.member();
       await office.grant(id, team, { access: 'write' });
       // That it still belongs elsewhere is nobody's business here.
-      const elsewhere = office.fresh('elsewhere');
+      const elsewhere = fresh('elsewhere');
       await directory.organization(actor, elsewhere);
       await act(actor, id, 'lock');
       const { body } = await owner.get('/organizations/acme/organization-memberships?page[size]=100');

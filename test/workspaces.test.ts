@@ -3,13 +3,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '../src/store/sql.ts';
+import { details, fresh, namesOf, pointers } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
 import { custom, Office } from './support/office.ts';
 import { type Actor, type Directory, workspaceBody } from './support/world.ts';
 
-const pointers = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.source?.pointer).sort();
-const details = ({ body }: Answer): string[] => body.errors.map((error: Json) => error.detail);
-const namesOf = ({ body }: Answer): string[] => body.data.map(({ attributes }: Json) => attributes.name);
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** What a workspace shows of its settings when nothing was set. */
@@ -85,7 +83,7 @@ describe('workspaces', () => {
   const inside = '/organizations/acme/workspaces';
   const shown = async (id: string, actor = owner) => (await actor.get(`/workspaces/${id}`)).body.data;
   const add = (actor: Actor, attributes: Json = {}, project?: string) =>
-    actor.post(inside, workspaceBody(office.fresh('workspace'), project, attributes));
+    actor.post(inside, workspaceBody(fresh('workspace'), project, attributes));
   const change = (actor: Actor, id: string, attributes: Json) =>
     actor.patch(`/workspaces/${id}`, { type: 'workspaces', attributes });
   const move = (actor: Actor, id: string, project: string, attributes?: Json) =>
@@ -97,7 +95,7 @@ describe('workspaces', () => {
 
   describe('POST', () => {
     test('201 with a name alone answers the whole resource, with every default', async () => {
-      const name = office.fresh('plain');
+      const name = fresh('plain');
       const { status, body } = await owner.post(inside, workspaceBody(name));
       assert.equal(status, 201);
       const { id, attributes } = body.data;
@@ -283,10 +281,7 @@ describe('workspaces', () => {
         for (const value of values) {
           const pointer = `/data/attributes/${attribute}`;
           const where = `${attribute} = ${JSON.stringify(value)}`;
-          const created = await owner.post(
-            inside,
-            workspaceBody(office.fresh('bad'), undefined, { [attribute]: value }),
-          );
+          const created = await owner.post(inside, workspaceBody(fresh('bad'), undefined, { [attribute]: value }));
           assert.equal(created.status, 422, where);
           assert.ok(
             pointers(created).every(each => each.startsWith(pointer)),
@@ -314,20 +309,20 @@ describe('workspaces', () => {
     });
 
     test('a name is unique in its organization whatever its case, and free in another', async () => {
-      const name = office.fresh('Unique');
+      const name = fresh('Unique');
       assert.equal((await owner.post(inside, workspaceBody(name))).status, 201);
       const again = await owner.post(inside, workspaceBody(name.toUpperCase(), await office.project()));
       assert.equal(again.status, 422);
       assert.deepEqual(pointers(again), ['/data/attributes/name']);
       assert.deepEqual(details(again), ['Name has already been taken']);
-      const other = office.fresh('other');
+      const other = fresh('other');
       await directory.organization(owner, other);
       assert.equal((await owner.post(`/organizations/${other}/workspaces`, workspaceBody(name))).status, 201);
     });
 
     test('unknown attributes and relationships are ignored', async () => {
       const { status } = await owner.post(inside, {
-        ...workspaceBody(office.fresh('odd'), undefined, { colour: 'blue' }),
+        ...workspaceBody(fresh('odd'), undefined, { colour: 'blue' }),
         relationships: { colour: { data: null } },
       });
       assert.equal(status, 201);
@@ -374,8 +369,8 @@ describe('workspaces', () => {
 
     test('404 for a project that is absent, hidden, elsewhere or not yours, before a word on the body', async () => {
       const { actor } = await office.member();
-      const { actor: stranger } = await directory.user(office.fresh('stranger'));
-      const elsewhere = office.fresh('elsewhere');
+      const { actor: stranger } = await directory.user(fresh('stranger'));
+      const elsewhere = fresh('elsewhere');
       await directory.organization(stranger, elsewhere);
       const foreign = await directory.project(stranger, elsewhere, 'foreign');
       const texts = new Set<string>();
@@ -410,7 +405,7 @@ describe('workspaces', () => {
       );
 
     test('it comes from the project, and what that leaves open from the organization, until the workspace has its own', async () => {
-      const organization = office.fresh('modes');
+      const organization = fresh('modes');
       await directory.organization(owner, organization);
       const project = await directory.project(owner, organization, 'modal');
       const id = await directory.workspace(owner, organization, 'heir', project);
@@ -527,7 +522,7 @@ describe('workspaces', () => {
   describe('PATCH', () => {
     test('renames: the new name leads to it in any case, the old one to 404', async () => {
       const { id, attributes } = (await add(owner)).body.data;
-      const name = office.fresh('Renamed');
+      const name = fresh('Renamed');
       const renamed = await change(owner, id, { name });
       assert.equal(renamed.status, 200);
       assert.equal(renamed.body.data.links.self, `/api/v2/organizations/acme/workspaces/${name}`);
@@ -692,11 +687,11 @@ describe('workspaces', () => {
     test('a move and a change of settings in one go; a project of another organization is as one that is absent', async () => {
       const [from, to] = [await office.project(), await office.project()];
       const id = await office.workspace(from);
-      const both = await move(owner, id, to, { description: 'moved', name: office.fresh('moved') });
+      const both = await move(owner, id, to, { description: 'moved', name: fresh('moved') });
       assert.equal(both.status, 200);
       assert.equal(both.body.data.attributes.description, 'moved');
       assert.equal(both.body.data.relationships.project.data.id, to);
-      const elsewhere = office.fresh('elsewhere');
+      const elsewhere = fresh('elsewhere');
       await directory.organization(owner, elsewhere);
       const foreign = await directory.project(owner, elsewhere, 'foreign');
       const refused = await move(owner, id, foreign);
@@ -720,7 +715,7 @@ describe('workspaces', () => {
       project = await directory.project(owner, organization, 'other');
       for (const [index, name] of names.entries())
         await directory.workspace(owner, organization, name, index % 2 ? project : undefined);
-      reader = (await directory.member(owner, organization, office.fresh('shelf-reader'))).actor;
+      reader = (await directory.member(owner, organization, fresh('shelf-reader'))).actor;
     });
     const list = (query = '', actor = owner) => actor.get(`${path}${query}`);
     const among = (pattern: RegExp) => names.filter(name => pattern.test(name));
@@ -805,7 +800,7 @@ describe('workspaces', () => {
       assert.deepEqual([unseen.status, unseen.body.data], [200, []]);
       assert.equal(unseen.body.meta.pagination['total-count'], 0);
       const username = (await reader.get('/account/details')).body.data.attributes.username;
-      const attributes = { name: office.fresh('shelf'), visibility: 'secret' };
+      const attributes = { name: fresh('shelf'), visibility: 'secret' };
       const team = await directory.team(owner, organization, attributes, [username]);
       const [alpha = '', beta = ''] = await Promise.all(
         ['alpha', 'Beta'].map(async name => (await owner.get(`${path}/${name}`)).body.data.id),
@@ -826,7 +821,7 @@ describe('workspaces', () => {
     });
 
     test('404 to a stranger, of the list and of each workspace by id and by name', async () => {
-      const { actor: stranger } = await directory.user(office.fresh('stranger'));
+      const { actor: stranger } = await directory.user(fresh('stranger'));
       const { id } = (await owner.get(`${path}/alpha`)).body.data;
       const texts = new Set<string>();
       for (const wanted of [
@@ -937,7 +932,7 @@ describe('workspaces', () => {
   });
 
   test('deleting an organization takes its workspaces away', async () => {
-    const organization = office.fresh('doomed');
+    const organization = fresh('doomed');
     await directory.organization(owner, organization);
     const id = await directory.workspace(owner, organization, 'gone');
     assert.equal((await owner.delete(`/organizations/${organization}`)).status, 204);
@@ -945,7 +940,7 @@ describe('workspaces', () => {
   });
 
   test('an organization that shuts out user tokens does so on its workspaces too; its own tokens go on', async () => {
-    const organization = office.fresh('closed');
+    const organization = fresh('closed');
     await directory.organization(owner, organization);
     const id = await directory.workspace(owner, organization, 'inside');
     const token = (await owner.make(`/organizations/${organization}/authentication-token`)).attributes.token;

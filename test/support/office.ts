@@ -1,5 +1,6 @@
 /** An organization in a server of its own, and new people, teams, projects and workspaces in it, in a word each. */
 
+import { fresh } from './answers.ts';
 import type { Json } from './client.ts';
 import { type Actor, type Directory, newDirectory } from './world.ts';
 
@@ -7,7 +8,6 @@ export class Office {
   readonly directory: Directory;
   readonly owner: Actor;
   readonly defaultProject: string;
-  #count = 0;
 
   private constructor(directory: Directory, owner: Actor, defaultProject: string) {
     this.directory = directory;
@@ -27,10 +27,6 @@ export class Office {
     return this.directory.server.close();
   }
 
-  fresh(word: string): string {
-    return `${word}-${this.#count++}`;
-  }
-
   async organizationToken(): Promise<Actor> {
     return this.#tokenFrom('/organizations/acme/authentication-token');
   }
@@ -44,21 +40,21 @@ export class Office {
   }
 
   project(): Promise<string> {
-    return this.directory.project(this.owner, 'acme', this.fresh('project'));
+    return this.directory.project(this.owner, 'acme', fresh('project'));
   }
 
   workspace(project?: string): Promise<string> {
-    return this.directory.workspace(this.owner, 'acme', this.fresh('workspace'), project);
+    return this.directory.workspace(this.owner, 'acme', fresh('workspace'), project);
   }
 
   team(members: string[] = [], attributes: Json = {}): Promise<string> {
-    const all = { name: this.fresh('team'), visibility: 'organization', ...attributes };
+    const all = { name: fresh('team'), visibility: 'organization', ...attributes };
     return this.directory.team(this.owner, 'acme', all, members);
   }
 
   /** A member of one new team. */
   async member(attributes: Json = {}) {
-    const name = this.fresh('member');
+    const name = fresh('member');
     const { actor, id } = await this.directory.member(this.owner, 'acme', name);
     return { name, actor, id, team: await this.team([name], attributes) };
   }
