@@ -7,12 +7,14 @@ import {
   mayManageOrganization,
   mayReadOrganization,
   ownerOr,
-  type Standing,
 } from '../core/authority.ts';
-import { exactly, flag } from '../wire/schemas.ts';
+import { permissionsBlock } from './permissions.ts';
 
-/** Of what is not served here, whoever might. */
-const rights = {
+/**
+ * Of what is not served here, whoever might.
+ * The standing is one on the default project, where a workspace goes when no project is named.
+ */
+export const permissionsOnOrganization = permissionsBlock({
   'can-update': mayManageOrganization,
   'can-destroy': mayManageOrganization,
   'can-update-api-token': mayManageOrganization,
@@ -30,12 +32,4 @@ const rights = {
   'can-manage-run-tasks': ownerOr('manage-run-tasks'),
   'can-update-oauth': ownerOr('manage-vcs-settings'),
   'can-update-sentinel': ownerOr('manage-policies'),
-};
-
-const each = <T>(value: (may: (standing: Standing) => boolean) => T): Record<string, T> =>
-  Object.fromEntries(Object.entries(rights).map(([name, may]) => [name, value(may)]));
-
-export const Permissions = exactly(each(() => flag));
-
-/** The standing is one on the default project, where a workspace goes when no project is named. */
-export const permissionsOf = (standing: Standing): Record<string, boolean> => each(may => may(standing));
+});

@@ -20,7 +20,7 @@ import {
   time,
 } from '../wire/schemas.ts';
 import type { Request } from './operation.ts';
-import { Permissions, permissionsOf } from './organization-permissions.ts';
+import { permissionsOnOrganization } from './organization-permissions.ts';
 import { inForce, type Settings, settable, settings } from './organization-settings.ts';
 
 // Shape
@@ -46,7 +46,7 @@ export const OrganizationResource = resource(
     'remaining-testable-count': count,
     'user-tokens-enabled': flag,
     ...settings,
-    permissions: Permissions,
+    permissions: permissionsOnOrganization.schema,
   },
   {
     'default-project': relatedOrNone('projects'),
@@ -95,7 +95,7 @@ export const shown = (
       'remaining-testable-count': 5,
       'user-tokens-enabled': userTokens,
       ...inForce(settings),
-      permissions: permissionsOf(standing),
+      permissions: permissionsOnOrganization.of(standing),
     },
     relationships: {
       'default-project': mayReadProject(standing) ? toOne('projects', standing.project ?? '') : none,

@@ -25,7 +25,6 @@ import { identifier, pathOf, type Relationship, type Resource, toOne } from '../
 import type { Listing, Page } from '../wire/paging.ts';
 import {
   count,
-  exactly,
   flag,
   linked,
   linkedMany,
@@ -36,12 +35,13 @@ import {
   text,
   time,
 } from '../wire/schemas.ts';
+import { permissionsBlock } from './permissions.ts';
 import { type Settings, SettingsShape, shownSettings } from './project-settings.ts';
 import { type EffectiveTag, shownEffective, tagsOfProject, unpackedTags } from './tag-bindings.ts';
 
 // Shape
 
-const permissions: Readonly<Record<string, (standing: Standing) => boolean>> = {
+const permissions = permissionsBlock({
   'can-read': mayReadProject,
   'can-update': mayUpdateProject,
   'can-destroy': standing => mayDeleteProject(standing) && !standing.onDefaultProject,
@@ -55,10 +55,7 @@ const permissions: Readonly<Record<string, (standing: Standing) => boolean>> = {
   'can-manage-in-hcp': () => false,
   'can-manage-ephemeral-workspace-for-projects': mayUpdateProject,
   'can-manage-varsets': mayManageVariableSets,
-};
-
-const forEach = <T>(value: (may: (standing: Standing) => boolean) => T): Record<string, T> =>
-  Object.fromEntries(Object.entries(permissions).map(([name, may]) => [name, value(may)]));
+});
 
 export const ProjectResource = resource(
   'projects',
@@ -71,7 +68,7 @@ export const ProjectResource = resource(
     'project-count': count,
     'workspace-count': count,
     'team-count': count,
-    permissions: exactly(forEach(() => flag)),
+    permissions: permissions.schema,
   },
   {
     organization: related('organizations'),
@@ -132,7 +129,7 @@ export const shown = ({ project, counts, stand, tags }: Seen): Resource => {
       ...shownSettings(settings, organizationSettings),
       'is-unified': false,
       ...counted(counts, stand),
-      permissions: forEach(may => may(stand)),
+      permissions: permissions.of(stand),
     },
     relationships: {
       organization: toOne('organizations', organization),

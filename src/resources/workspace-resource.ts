@@ -1,16 +1,7 @@
 /** A workspace as it is shown and stored. What is run in it is outside our subject; who may run it is not. */
 
-import { at, covers, type Level, type PermissionName, type Value, type WorkspaceLevel } from '../core/access.ts';
-import {
-  effective,
-  mayAdministerWorkspace,
-  mayDeleteWorkspace,
-  mayLockWorkspace,
-  mayMoveWorkspace,
-  type Standing,
-  sees,
-  visibleTeams,
-} from '../core/authority.ts';
+import type { Level, WorkspaceLevel } from '../core/access.ts';
+import { type Standing, sees, visibleTeams } from '../core/authority.ts';
 import { nameTaken } from '../core/fault.ts';
 import { type Sql, sql } from '../store/sql.ts';
 import { packedGrant, unpackedGrants } from '../store/standing.ts';
@@ -34,53 +25,10 @@ import {
   time,
 } from '../wire/schemas.ts';
 import { defaultMode } from './execution-mode.ts';
+import { permissionsOnWorkspace } from './workspace-permissions.ts';
 import { type Inherited, type Settings, SettingsShape, shownSettings } from './workspace-settings.ts';
 
 // Shape
-
-const reaches =
-  <N extends PermissionName>(name: N, value: Value<N>) =>
-  (standing: Standing): boolean =>
-    covers(effective(standing), at(name, value));
-
-/** What is started must be answered for, and an organization's token is nobody. */
-const starts = (value: Value<'workspace-access.runs'>) => (standing: Standing) =>
-  !standing.organizationToken && reaches('workspace-access.runs', value)(standing);
-
-const mayRead = reaches('workspace-access.runs', 'read');
-
-/** The `permissions` of a workspace: what the caller may do with it, in whatever state it is. */
-const abilities = {
-  'can-update': mayAdministerWorkspace,
-  'can-destroy': mayDeleteWorkspace,
-  'can-force-delete': mayDeleteWorkspace,
-  'can-move': mayMoveWorkspace,
-  'can-lock': mayLockWorkspace,
-  'can-unlock': mayLockWorkspace,
-  'can-force-unlock': mayAdministerWorkspace,
-  'can-read-settings': mayRead,
-  'can-read-run': mayRead,
-  'can-queue-run': starts('plan'),
-  'can-queue-apply': starts('apply'),
-  'can-queue-destroy': starts('apply'),
-  'can-read-variable': reaches('workspace-access.variables', 'read'),
-  'can-update-variable': reaches('workspace-access.variables', 'write'),
-  'can-read-state-versions': reaches('workspace-access.state-versions', 'read'),
-  'can-read-state-outputs': reaches('workspace-access.state-versions', 'read-outputs'),
-  'can-create-state-versions': reaches('workspace-access.state-versions', 'write'),
-  'can-manage-tags': mayAdministerWorkspace,
-  'can-manage-run-tasks': reaches('workspace-access.run-tasks', true),
-  'can-manage-assessments': mayAdministerWorkspace,
-  'can-manage-ephemeral-workspaces': mayAdministerWorkspace,
-  'can-read-assessment-results': mayRead,
-  'can-manage-hyok': () => false,
-};
-
-const may = (standing: Standing) =>
-  Object.fromEntries(Object.entries(abilities).map(([name, holds]) => [name, holds(standing)])) as Record<
-    keyof typeof abilities,
-    boolean
-  >;
 
 export const WorkspaceResource = resource(
   'workspaces',
@@ -106,7 +54,7 @@ export const WorkspaceResource = resource(
     'workspace-kpis-runs-count': orNull(count),
     'tag-names': listOf(text),
     'hyok-enabled': flag,
-    permissions: exactly(Object.fromEntries(Object.keys(abilities).map(name => [name, flag]))),
+    permissions: permissionsOnWorkspace.schema,
   },
   {
     organization: related('organizations'),
@@ -167,7 +115,7 @@ export const shown = (
   tags?: readonly { readonly id: string }[],
 ): Resource => {
   const { id, organization, project, name, settings, inherited, lock, tagNames, createdAt, updatedAt } = workspace;
-  const permissions = may(standing);
+  const permissions = permissionsOnWorkspace.of(standing);
   const set = shownSettings(settings, inherited);
   const path = `${organization}/workspaces/${name}`;
   const link = (relation: string) => ({ links: { related: `${pathOf('workspaces', id)}/${relation}` } });
