@@ -138,8 +138,11 @@ export const effective = (standing: Standing): Permissions =>
     ? everything
     : standing.teams.reduce((set, team) => join(set, heldBy(team, standing.onDefaultProject)), nothing);
 
-const reaches = <N extends PermissionName>(standing: Standing, name: N, value: Parameters<typeof at<N>>[1]): boolean =>
-  covers(effective(standing), at(name, value));
+export const reaches = <N extends PermissionName>(
+  standing: Standing,
+  name: N,
+  value: Parameters<typeof at<N>>[1],
+): boolean => covers(effective(standing), at(name, value));
 
 // Teams that a caller sees
 

@@ -43,8 +43,7 @@ import {
 } from './organization-resource.ts';
 import { agentPoolWished, expectAgentPool, withSettings } from './organization-settings.ts';
 import { expectAWayBack } from './owners.ts';
-import { ProjectResource, projectSeen, shown as shownProject } from './project-resource.ts';
-import { addProject, defaultProject } from './projects.ts';
+import { addProject, defaultProject, ProjectResource, projectSeen, shown as shownProject } from './project-resource.ts';
 import { addTeam, addTeamMember, newOwnersTeam } from './team-resource.ts';
 
 // Shape of requests

@@ -1,4 +1,4 @@
-/** A project as it is shown and read: its settings, what the caller may do there, and how much it sees of what is in it. */
+/** A project as it is shown and stored: its settings, what the caller may do there, and how much it sees of what is in it. */
 
 import {
   type Caller,
@@ -16,6 +16,7 @@ import {
   seesEveryProject,
   visibleTeamAccess,
 } from '../core/authority.ts';
+import { nameTaken } from '../core/fault.ts';
 import { type Order, pageOf } from '../store/paging.ts';
 import { within } from '../store/sight.ts';
 import { type Sql, sql } from '../store/sql.ts';
@@ -275,4 +276,45 @@ export const projectSeen = async (
   const one = { number: 1, size: 1 };
   const { items } = await pageOfProjects(asker, stand, sql`projects.id = ${id}`, one, undefined, withTags);
   return items[0];
+};
+
+export const defaultProject = 'Default Project';
+
+type NewProject = Pick<Project, 'id' | 'name' | 'description' | 'createdAt'> & { readonly settings?: Settings };
+
+export const addProject = async (
+  tx: Tx,
+  { id, name, description, createdAt, settings = {} }: NewProject,
+  organizationId: string,
+  isDefault = false,
+): Promise<void> => {
+  const added = await tx.run(sql`
+    insert into projects (id, organization_id, name, description, settings, is_default, created_at)
+    values (
+      ${id}, ${organizationId}, ${name}, ${description}, ${JSON.stringify(settings)}, ${isDefault ? 1 : 0}, ${createdAt}
+    )
+    on conflict (organization_id, lower(name)) do nothing`);
+  if (added === 0) throw nameTaken();
+};
+
+export const save = async (
+  tx: Tx,
+  { id, name, description, settings }: Project,
+  organizationId: string,
+): Promise<void> => {
+  const saved = await tx.run(sql`
+    update projects
+    set name = ${name}, description = ${description}, settings = ${JSON.stringify(settings)}
+    where id = ${id} and not exists (
+      select 1
+      from projects as other
+      where other.organization_id = ${organizationId} and lower(other.name) = lower(cast(${name} as ctext)) and other.id <> ${id}
+    )`);
+  if (saved === 0) throw nameTaken();
+};
+
+/** The organization's, of which a project inherits what it leaves open. */
+export const settingsOf = async (tx: Tx, organizationId: string): Promise<Settings> => {
+  const row = await tx.row<[settings: string]>(sql`select settings from organizations where id = ${organizationId}`);
+  return JSON.parse(row?.[0] ?? '{}');
 };

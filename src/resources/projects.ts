@@ -10,7 +10,7 @@ import {
   mayUpdateProject,
   type Standing,
 } from '../core/authority.ts';
-import { Fault, found, nameTaken, refused } from '../core/fault.ts';
+import { Fault, found, refused } from '../core/fault.ts';
 import { contains, isAmong } from '../store/search.ts';
 import { type Sql, sql } from '../store/sql.ts';
 import {
@@ -23,7 +23,6 @@ import {
   standingWithGrants,
   type TeamGrant,
 } from '../store/standing.ts';
-import type { Tx } from '../store/store.ts';
 import { type Document, one } from '../wire/document.ts';
 import {
   count,
@@ -42,15 +41,17 @@ import {
 } from '../wire/schemas.ts';
 import { get, list, patch, post, type Request, remove } from './operation.ts';
 import {
+  addProject,
   included,
-  type Project,
   ProjectResource,
   pageOfProjects,
   projectSeen,
   type Seen,
+  save,
+  settingsOf,
   shown,
 } from './project-resource.ts';
-import { changedSettings, type Settings, settable } from './project-settings.ts';
+import { changedSettings, settable } from './project-settings.ts';
 import { EffectiveTagBindingResource, saveTags, tagFilters, taggedProjects, wishedTags } from './tag-bindings.ts';
 
 // Shape
@@ -79,44 +80,6 @@ const Update = open({
 });
 
 const documentOf = (seen: Seen): Document => one(shown(seen), seen.tags && included([seen]));
-
-// Storage
-
-export const defaultProject = 'Default Project';
-
-type NewProject = Pick<Project, 'id' | 'name' | 'description' | 'createdAt'> & { readonly settings?: Settings };
-
-export const addProject = async (
-  tx: Tx,
-  { id, name, description, createdAt, settings = {} }: NewProject,
-  organizationId: string,
-  isDefault = false,
-): Promise<void> => {
-  const added = await tx.run(sql`
-    insert into projects (id, organization_id, name, description, settings, is_default, created_at)
-    values (
-      ${id}, ${organizationId}, ${name}, ${description}, ${JSON.stringify(settings)}, ${isDefault ? 1 : 0}, ${createdAt}
-    )
-    on conflict (organization_id, lower(name)) do nothing`);
-  if (added === 0) throw nameTaken();
-};
-
-const save = async (tx: Tx, { id, name, description, settings }: Project, organizationId: string): Promise<void> => {
-  const saved = await tx.run(sql`
-    update projects
-    set name = ${name}, description = ${description}, settings = ${JSON.stringify(settings)}
-    where id = ${id} and not exists (
-      select 1
-      from projects as other
-      where other.organization_id = ${organizationId} and lower(other.name) = lower(cast(${name} as ctext)) and other.id <> ${id}
-    )`);
-  if (saved === 0) throw nameTaken();
-};
-
-const settingsOf = async (tx: Tx, organizationId: string): Promise<Settings> => {
-  const row = await tx.row<[settings: string]>(sql`select settings from organizations where id = ${organizationId}`);
-  return JSON.parse(row?.[0] ?? '{}');
-};
 
 // Filters
 

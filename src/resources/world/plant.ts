@@ -11,8 +11,8 @@ import { addToken, single, type Token } from '../authentication-token-resource.t
 import { addInvitation, addMembership } from '../organization-membership-resource.ts';
 import { addOrganization } from '../organization-resource.ts';
 import { changedOrganization } from '../organizations.ts';
+import { addProject, defaultProject } from '../project-resource.ts';
 import { changedSettings as changedProjectSettings } from '../project-settings.ts';
-import { addProject, defaultProject } from '../projects.ts';
 import { addTags, type Owner } from '../tag-bindings.ts';
 import { addTeamProject, wishOnProject } from '../team-projects.ts';
 import { addTeam, addTeamMember, newOwnersTeam, newTeam } from '../team-resource.ts';
