@@ -14,6 +14,7 @@ import {
   valueIn,
   workspaceLevels,
 } from '../src/core/access.ts';
+import { commands } from '../src/server/commands.ts';
 import { helpText } from '../src/server/settings.ts';
 import { startServer } from './support/server.ts';
 import { pasted } from './support/shell.ts';
@@ -70,7 +71,7 @@ test('the table of levels is the table of the code', () => {
 });
 
 test('the settings are those of --help, with the same defaults', () => {
-  const help = helpText();
+  const help = helpText(commands);
   const rows = rowsOf('## Settings');
   for (const [flag = '', variable = '', otherwise = ''] of rows) {
     const line = help.split('\n').find(line => line.startsWith(`  ${flag} `)) ?? '';

@@ -2,8 +2,9 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, type Problem } from '../core/fault.ts';
+import { Unavailable } from '../store/store.ts';
 import { type Document, mediaType, withoutIncluded } from '../wire/document.ts';
-import { answerTo, type ErrorAnswer, faultOfOurs } from '../wire/errors.ts';
+import { answerTo, type ErrorAnswer, faultOfOurs, unavailable } from '../wire/errors.ts';
 import { etag } from '../wire/etag.ts';
 
 /** What every answer carries, whatever it is. */
@@ -58,6 +59,10 @@ const problemOf = (error: unknown): Problem | undefined => {
 };
 
 export const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+  if (error instanceof Unavailable) {
+    request.log.warn({ err: error.cause ?? error, requestId: request.id }, error.message);
+    return void sendErrors(reply, unavailable(request.id, error.message));
+  }
   const problem = problemOf(error);
   if (!problem) request.log.error({ err: error, requestId: request.id }, 'a request failed by a fault of ours');
   sendErrors(reply, problem ? answerTo(problem) : faultOfOurs(request.id));

@@ -12,9 +12,10 @@ import { StartFault, type Store } from '../store/store.ts';
 import { isWellMade } from '../store/token.ts';
 import { TokenUses } from '../store/token-uses.ts';
 import { buildApp } from './app.ts';
+import { commandOf, commands } from './commands.ts';
 import { fillDemo } from './demo.ts';
 import { addSiteAdmin, giveAdminToken, isAdminToken, isEmpty, tokenKey } from './first-start.ts';
-import { helpText, readFlags, readSettings, type Settings } from './settings.ts';
+import { helpText, readArguments, readSettings, type Settings } from './settings.ts';
 import { demoText, firstStartText, reachOf, trustText } from './texts.ts';
 import { type Tls, tlsFrom } from './tls.ts';
 
@@ -22,10 +23,11 @@ const { version } = packageJson;
 
 export const main = async (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> => {
   try {
-    const flags = readFlags(args);
-    if (flags.help) return void process.stdout.write(helpText());
+    const { flags, words } = readArguments(args);
+    if (flags.help) return void process.stdout.write(helpText(commands));
     if (flags.version) return void process.stdout.write(`${version}\n`);
-    await start(readSettings(flags, environment));
+    const run = commandOf(words) ?? start;
+    await run(readSettings(flags, environment));
   } catch (error) {
     if (!(error instanceof StartFault)) throw error;
     process.stderr.write(error.details.map(line => `${line}\n`).join(''));

@@ -169,7 +169,10 @@ const tlsOf = (certificate: string | undefined, key: string | undefined, selfSig
   return { certificate, key };
 };
 
-export const readFlags = (args: readonly string[]): Flags => {
+/** The settings, and the words between them: a command and what it is about. */
+export const readArguments = (
+  args: readonly string[],
+): { readonly flags: Flags; readonly words: readonly string[] } => {
   try {
     const valued = Object.fromEntries(settings.map(({ flag }) => [flag, { type: 'string' as const }]));
     const bare = {
@@ -177,14 +180,16 @@ export const readFlags = (args: readonly string[]): Flags => {
       help: { type: 'boolean' as const, short: 'h' },
       version: { type: 'boolean' as const },
     };
-    return parseArgs({ args: [...args], options: { ...valued, ...bare }, strict: true }).values as Flags;
+    const options = { ...valued, ...bare };
+    const { values, positionals } = parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+    return { flags: values as Flags, words: positionals };
   } catch (error) {
     const [reason] = (error as Error).message.split(/[.\n]/);
     throw new StartFault(`${reason}; --help lists the settings`);
   }
 };
 
-export const helpText = (): string => {
+export const helpText = (commands: readonly { readonly usage: string; readonly help: string }[]): string => {
   const rows = [
     ...settings.map(({ flag, value, variable, help, ...rest }) => ({
       left: `  --${flag} ${value}`,
@@ -200,10 +205,14 @@ export const helpText = (): string => {
     { left: '  --version', middle: '', right: 'the version' },
   ];
   const width = (column: 'left' | 'middle'): number => Math.max(...rows.map(row => row[column].length)) + 2;
+  const widest = Math.max(...commands.map(({ usage }) => usage.length)) + 2;
   return [
-    'Usage: bailiwick [SETTING ...]',
+    'Usage: bailiwick [COMMAND] [SETTING ...]',
     '',
     'Serves what each team may do on each project, over the API v2 of Terraform’s own tools.',
+    'With a command it does something else to the database, and ends:',
+    '',
+    ...commands.map(({ usage, help }) => `  ${usage.padEnd(widest)}${help}`),
     '',
     'A setting is given by flag or by environment variable; the flag wins.',
     '',

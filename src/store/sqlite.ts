@@ -4,7 +4,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Sql } from './sql.ts';
-import { type Row, StartFault, type Store, type Tx } from './store.ts';
+import { type Row, StartFault, type Store, type Tx, Unavailable } from './store.ts';
 
 /** More than the server has without the many lengths that lists in a query can have. */
 const mostPrepared = 500;
@@ -41,22 +41,43 @@ export const openSqlite = (path: string): Store => {
     return turn;
   };
 
-  return {
-    read: work => inTurn(() => work(tx)),
-    write: work =>
-      inTurn(async () => {
+  const failures = { gone: 0, busy: 0, full: 0 };
+
+  const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+    inTurn(async () => {
+      try {
         database.exec('begin immediate');
-        try {
-          const result = await work(tx);
-          database.exec('commit');
-          return result;
-        } catch (error) {
-          if (database.isTransaction) database.exec('rollback');
-          throw error;
-        }
-      }),
+        const result = await work(tx);
+        database.exec('commit');
+        return result;
+      } catch (error) {
+        if (database.isTransaction) database.exec('rollback');
+        const translated = unavailable(error);
+        if (!translated) throw error;
+        failures[translated.reason]++;
+        throw translated;
+      }
+    });
+
+  return {
+    engine: 'sqlite',
+    read: work => inTurn(() => work(tx)),
+    write,
+    // One process owns the file.
+    alone: write,
+    figures: () => ({ open: 1, idle: 0, waiting: 0, most: 1, failures, retries: 0 }),
     close: () => inTurn(async () => database.close()),
   };
+};
+
+const full = 13;
+const ioError = 10;
+
+/** A disk without room fails writes alone, and the next may succeed. */
+const unavailable = (error: unknown): Unavailable | undefined => {
+  const { errcode } = error as { errcode?: number };
+  if (errcode === undefined || ![full, ioError].includes(errcode & 0xff)) return undefined;
+  return new Unavailable('full', 'The disk takes no more data.', { cause: error });
 };
 
 const open = (path: string): DatabaseSync => {

@@ -15,12 +15,42 @@ export type Tx = {
 };
 
 export type Store = {
+  readonly engine: 'sqlite' | 'postgres';
   /** Sees one committed state throughout. */
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** All or nothing: what `work` writes is durable when the promise resolves, and undone when it rejects. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** A write to the schema, which no other process is allowed meanwhile; `waiting` is told while another has its turn. */
+  alone<T>(work: (tx: Tx) => Promise<T>, waiting?: (news: string) => void): Promise<T>;
+  figures(): Figures;
   close(): Promise<void>;
 };
+
+/** What the engine counts, for the metrics. */
+export type Figures = {
+  /** Connections that are open, those of them that do nothing, and pieces of work that wait for one. */
+  readonly open: number;
+  readonly idle: number;
+  readonly waiting: number;
+  readonly most: number;
+  /** Failures since the start, by reason. */
+  readonly failures: Readonly<Record<Unavailability, number>>;
+  /** Writes that were begun again, because they were in the way of others. */
+  readonly retries: number;
+};
+
+/** Why the database could not be asked: it does not answer, too many are asking, or it takes no writes for want of room. */
+export type Unavailability = 'gone' | 'busy' | 'full';
+
+/** Nothing is wrong with the request, and it may succeed later. */
+export class Unavailable extends Error {
+  readonly reason: Unavailability;
+
+  constructor(reason: Unavailability, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
 
 /** A start that cannot succeed; its message is the one line that the user reads, after the details if there are any. */
 export class StartFault extends Error {

@@ -92,3 +92,10 @@ export const faultOfOurs = (requestId: string): ErrorAnswer =>
     detail: 'The fault is ours and nothing was changed. The log has more under this request id.',
     meta: { 'request-id': requestId },
   });
+
+/** In seconds: how soon a client may try again. */
+const patience = 1;
+
+/** Nothing is wrong with the request: the same one may succeed later. */
+export const unavailable = (requestId: string, detail: string): ErrorAnswer =>
+  single(503, 'service unavailable', { detail, meta: { 'request-id': requestId } }, { 'retry-after': `${patience}` });

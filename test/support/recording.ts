@@ -27,5 +27,5 @@ export const recording = (store: Store, log: Entry[], before: (statement: Sql) =
       log.push(entry);
       return store[kind](tx => work(recorded(tx, entry)));
     };
-  return { read: within('read'), write: within('write'), close: () => store.close() };
+  return { ...store, read: within('read'), write: within('write') };
 };
