@@ -21,9 +21,9 @@ export const rehearsing = (store: Store): Rehearsing => {
   };
 
   return {
+    ...store,
     read: work => (stage ? work(stage) : store.read(work)),
     write: work => (stage ? scene(stage, work) : store.write(work)),
-    close: () => store.close(),
     rehearse: async <T>(work: () => Promise<T>): Promise<T> => {
       let outcome: { result: T } | undefined;
       const play = store.write(async tx => {
