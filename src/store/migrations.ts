@@ -2,34 +2,83 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { sql } from './sql.ts';
-import { StartFault, type Store } from './store.ts';
+import { StartFault, type Store, type Tx } from './store.ts';
 
-const folder = new URL('../../migrations/', import.meta.url);
+const ownFolder = new URL('../../migrations/', import.meta.url);
 
-export const migrationNames = (): string[] =>
+/** A server that does not know a migration serves on with it, unless its name ends in `.breaking.sql`. */
+const isBreaking = (name: string): boolean => name.endsWith('.breaking.sql');
+
+export const migrationNames = (folder = ownFolder): string[] =>
   readdirSync(folder)
-    .filter(name => /^\d{4}_\w+\.sql$/.test(name))
+    .filter(name => /^\d{4}_\w+(\.breaking)?\.sql$/.test(name))
     .sort();
 
-/** The names of the migrations that were applied now. */
-export const migrate = async (store: Store, now: () => Date): Promise<string[]> => {
-  const wanted = migrationNames();
-  return store.write(async tx => {
-    await tx.script(`
-      create table if not exists schema_migrations (
-        name ctext primary key,
-        applied_at ctext not null
-      )`);
+export type Schema = {
+  /** What this version needs and the database has not. */
+  readonly missing: readonly string[];
+  /** What the database has from a newer version. */
+  readonly unknown: readonly string[];
+};
+
+export const schemaOf = (store: Store, folder = ownFolder): Promise<Schema> =>
+  store.read(async tx => compared(await appliedIn(tx), migrationNames(folder)));
+
+const compared = (applied: readonly string[], wanted: readonly string[]): Schema => ({
+  missing: wanted.filter(name => !applied.includes(name)),
+  unknown: applied.filter(name => !wanted.includes(name)),
+});
+
+const appliedIn = async (tx: Tx): Promise<string[]> => {
+  try {
     const rows = await tx.rows<[name: string]>(sql`select name from schema_migrations order by name`);
-    const applied = rows.map(([name]) => name);
-    const unknown = applied.find(name => !wanted.includes(name));
-    if (unknown !== undefined)
-      throw new StartFault(`the database was made by a newer version: this one does not know its migration ${unknown}`);
-    const missing = wanted.filter(name => !applied.includes(name));
-    for (const name of missing) {
-      await tx.script(readFileSync(new URL(name, folder), 'utf8'));
-      await tx.run(sql`insert into schema_migrations (name, applied_at) values (${name}, ${now().toISOString()})`);
-    }
-    return missing;
-  });
+    return rows.map(([name]) => name);
+  } catch (error) {
+    if (isNoTable(error)) return [];
+    throw error;
+  }
+};
+
+const isNoTable = (error: unknown): boolean => {
+  const { code, message } = error as { code?: string; message: string };
+  return code === '42P01' || /^no such table: schema_migrations/.test(message);
+};
+
+/** Why this version cannot serve such a database, whatever is done to it. */
+export const reasonTooNew = ({ unknown }: Schema): string | undefined => {
+  const breaking = unknown.find(isBreaking);
+  return breaking && `the database was made for a newer version: this one cannot serve it since ${breaking}`;
+};
+
+/** The names of the migrations that were applied now, by this process. */
+export const migrate = async (
+  store: Store,
+  now: () => Date,
+  news: (text: string) => void = () => {},
+  folder = ownFolder,
+): Promise<string[]> => {
+  const schema = await schemaOf(store, folder);
+  const tooNew = reasonTooNew(schema);
+  if (tooNew) throw new StartFault(tooNew);
+  const applied = [];
+  for (const name of schema.missing) {
+    const isMine = await store.alone(tx => apply(tx, name, folder, now), news);
+    if (!isMine) continue;
+    news(`applied ${name}`);
+    applied.push(name);
+  }
+  return applied;
+};
+
+/** False where another process was first. */
+const apply = async (tx: Tx, name: string, folder: URL, now: () => Date): Promise<boolean> => {
+  await tx.script(`
+    create table if not exists schema_migrations (
+      name ctext primary key,
+      applied_at ctext not null
+    )`);
+  if (await tx.row(sql`select name from schema_migrations where name = ${name}`)) return false;
+  await tx.script(readFileSync(new URL(name, folder), 'utf8'));
+  await tx.run(sql`insert into schema_migrations (name, applied_at) values (${name}, ${now().toISOString()})`);
+  return true;
 };

@@ -1,0 +1,268 @@
+/** PostgreSQL: a bounded pool, one write at a time over all servers, and a clear word when the database cannot be asked. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { Line } from './line.ts';
+import { aloneOn } from './postgres-alone.ts';
+import { endsConnection, isInTheWay, translated, unreached } from './postgres-errors.ts';
+import type { Sql } from './sql.ts';
+import { type Row, type Store, type Tx, Unavailable } from './store.ts';
+
+export type PostgresOptions = {
+  /** Connections at most. */
+  readonly connections?: number;
+  /** Whether there is a pooler in between that hands a connection to another after each transaction. */
+  readonly pooled?: boolean;
+  /** Told when the database is lost and when it is found again. */
+  readonly news?: (text: string) => void;
+};
+
+/** In milliseconds. Together they answer every request within five seconds, whatever the database does. */
+const limits = {
+  connect: 1_000,
+  turn: 1_500,
+  lock: 2_000,
+  statement: 2_500,
+  /** On our side, for a database that does not even say that it is late. */
+  silence: 3_000,
+  idleInTransaction: 5_000,
+  betweenProbes: 200,
+};
+
+const mostWaiting = 1_000;
+const mostPrepared = 500;
+const mostAttempts = 5;
+
+const parsers: Readonly<Record<number, (text: string) => unknown>> = {
+  16: text => (text === 't' ? 1 : 0),
+  20: Number,
+  21: Number,
+  23: Number,
+  701: Number,
+  1700: Number,
+};
+const types = { getTypeParser: (oid: number) => parsers[oid] ?? String } as pg.CustomTypesConfig;
+
+const serverLimits = {
+  statement_timeout: limits.statement,
+  lock_timeout: limits.lock,
+  idle_in_transaction_session_timeout: limits.idleInTransaction,
+};
+
+/** A pooler takes no settings for a connection, so each transaction brings them along. */
+const localLimits = Object.entries(serverLimits)
+  .map(([name, value]) => ` set local ${name} = ${value};`)
+  .join('');
+
+type Connection = pg.PoolClient & { readonly connection: { readonly stream: { destroy(): void } } };
+
+export const openPostgres = (url: string, options: PostgresOptions = {}): Store => {
+  const { connections = 10, pooled = false, news = () => {} } = options;
+  const config = {
+    connectionString: url,
+    application_name: 'bailiwick',
+    connectionTimeoutMillis: limits.connect,
+    keepAlive: true,
+    types,
+    // So that the beginning of a transaction goes out together with its first statement.
+    pipeline: true,
+    ...(pooled ? {} : serverLimits),
+  };
+  const pool = new pg.Pool({
+    ...config,
+    max: connections,
+    idleTimeoutMillis: 60_000,
+    maxLifetimeSeconds: 1_800,
+    allowExitOnIdle: true,
+  });
+  // A connection that breaks fails the work on it; without work on it there is nothing to fail.
+  pool.on('error', () => {});
+  pool.on('connect', client => client.on('error', () => {}));
+
+  const failures = { gone: 0, busy: 0, full: 0 };
+  let retries = 0;
+  let closed = false;
+  let lost = false;
+
+  /** While the database is lost, requests are refused at once, and one probe looks for it. */
+  const lose = async (): Promise<void> => {
+    if (lost || closed) return;
+    lost = true;
+    news('the database does not answer');
+    while (!closed && !(await isThere(config))) await sleep(limits.betweenProbes, undefined, { ref: false });
+    lost = false;
+    if (!closed) news('the database answers again');
+  };
+
+  const connect = async (): Promise<Connection> => {
+    if (lost) throw new Unavailable('gone', 'The database does not answer.');
+    if (pool.waitingCount >= mostWaiting) throw new Unavailable('busy', 'Too many requests wait for the database.');
+    try {
+      return (await pool.connect()) as Connection;
+    } catch (error) {
+      const reason = unreached(error);
+      if (reason.reason === 'gone') void lose();
+      throw reason;
+    }
+  };
+
+  const broken = new WeakSet<Connection>();
+  /** What a connection is asked; one that stays silent is ended, and so is the hope for the database. */
+  const attended = async <T>(connection: Connection, asked: () => Promise<T>, silence: number): Promise<T> => {
+    const timer =
+      silence === Number.POSITIVE_INFINITY
+        ? undefined
+        : setTimeout(() => {
+            void lose();
+            connection.connection.stream.destroy();
+          }, silence);
+    try {
+      return await asked();
+    } catch (error) {
+      if (endsConnection(error)) broken.add(connection);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  const prepared = new WeakMap<Connection, Map<string, string>>();
+  let names = 0;
+  /** The name of a text on this connection; the one that was not used for longest makes room. */
+  const nameOn = (connection: Connection, text: string): string => {
+    const known = prepared.get(connection) ?? new Map<string, string>();
+    prepared.set(connection, known);
+    const name = known.get(text) ?? `s${++names}`;
+    known.delete(text);
+    known.set(text, name);
+    const [oldest] = known;
+    if (known.size > mostPrepared && oldest) {
+      known.delete(oldest[0]);
+      connection.query(`deallocate ${oldest[1]}`).catch(() => {});
+    }
+    return name;
+  };
+
+  const txOn = (connection: Connection, silence: number): Tx => {
+    const ask = (statement: Sql): Promise<pg.QueryArrayResult<unknown[]>> => {
+      const text = textOf(statement);
+      const named = pooled ? {} : { name: nameOn(connection, text) };
+      const query = { text, values: statement.values as unknown[], rowMode: 'array' as const, ...named };
+      return attended(connection, () => connection.query(query), silence);
+    };
+    return {
+      rows: async <R extends Row>(statement: Sql) => (await ask(statement)).rows as unknown as R[],
+      row: async <R extends Row>(statement: Sql) => (await ask(statement)).rows[0] as unknown as R | undefined,
+      run: async statement => (await ask(statement)).rowCount ?? 0,
+      script: async text => void (await attended(connection, () => connection.query(text), silence)),
+    };
+  };
+
+  /** Work in a transaction of its own, once. A connection that may be in the middle of something is not used again. */
+  const once = async <T>(
+    beginning: string,
+    work: (tx: Tx) => Promise<T>,
+    { writing = false, silence = limits.silence } = {},
+  ): Promise<T> => {
+    const connection = await connect();
+    const say = (text: string) => attended(connection, () => connection.query(text), silence);
+    let committing = false;
+    let settled = false;
+    try {
+      const begun = say(beginning);
+      begun.catch(() => {});
+      try {
+        const result = await work(txOn(connection, silence));
+        await begun;
+        committing = true;
+        await say('commit');
+        settled = true;
+        return result;
+      } catch (late) {
+        const error = await begun.then(
+          () => late,
+          early => early,
+        );
+        if (broken.has(connection))
+          throw committing && writing ? new Unavailable('gone', outcomeUnknown, { cause: error }) : new Lost(error);
+        await say('rollback');
+        settled = true;
+        throw error;
+      }
+    } finally {
+      connection.release(!settled);
+    }
+  };
+
+  /** Begins again what was undone through nobody's fault: in the way of others, or its connection lost before the commit. */
+  const persistently = async <T>(beginning: string, work: (tx: Tx) => Promise<T>, writing: boolean): Promise<T> => {
+    for (let tries = 1; ; tries++)
+      try {
+        return await once(beginning, work, { writing });
+      } catch (error) {
+        const cause = error instanceof Lost ? error.cause : error;
+        if ((error instanceof Lost || isInTheWay(cause)) && tries < mostAttempts && !lost) {
+          retries++;
+          await sleep(Math.random() * 5 * 2 ** tries);
+          continue;
+        }
+        const reason = error instanceof Lost ? unreached(cause) : translated(cause);
+        if (reason) failures[reason.reason]++;
+        throw reason ?? cause;
+      }
+  };
+
+  const begin = (mode: string) => `begin isolation level ${mode};${pooled ? localLimits : ''}`;
+  const beginRead = begin('repeatable read read only');
+  const beginWrite = `${begin('serializable')} lock table write_turns in exclusive mode`;
+  // One at a time here too: changes that wait for their turn must not hold the connections that reads need.
+  const line = new Line(mostWaiting, limits.turn);
+
+  return {
+    engine: 'postgres',
+    read: work => persistently(beginRead, work, false),
+    write: work => line.inTurn(() => persistently(beginWrite, work, true)),
+    alone: (work, waiting) =>
+      aloneOn((beginning, work) => once(beginning, work, { silence: Number.POSITIVE_INFINITY }), work, waiting),
+    figures: () => ({
+      open: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount + line.length,
+      most: connections,
+      failures: { ...failures },
+      retries,
+    }),
+    close: async () => {
+      closed = true;
+      await pool.end();
+    },
+  };
+};
+
+const outcomeUnknown =
+  'The database was lost while it took the change. Read before you try again: the change may have been made.';
+
+/** A connection was lost before anything was committed on it. */
+class Lost extends Error {
+  constructor(cause: unknown) {
+    super('the connection to the database was lost', { cause });
+  }
+}
+
+const textOf = ({ chunks }: Sql): string =>
+  chunks.reduce((text, chunk, index) => (index === 0 ? chunk : `${text}$${index}${chunk}`), '');
+
+/** Whether the database answers a question on a new connection. */
+const isThere = async (config: pg.ClientConfig): Promise<boolean> => {
+  const client = new pg.Client({ ...config, query_timeout: limits.connect });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.query('select 1');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    client.end().catch(() => {});
+  }
+};
