@@ -360,13 +360,13 @@ const refusals: readonly Refusal[] = [
     says: /other\.db/,
   },
   {
-    promise: 'a database of a newer version',
+    promise: 'a database of a newer version that broke with this one',
     prepare: async ground => {
       const first = ground.start(['--database', 'sqlite:./newer.db']);
       await first.url();
       await first.stop();
       const newer = new DatabaseSync(ground.path('newer.db'));
-      newer.exec("insert into schema_migrations values ('9999_later.sql', '2030-01-01T00:00:00.000Z')");
+      newer.exec("insert into schema_migrations values ('9999_later.breaking.sql', '2030-01-01T00:00:00.000Z')");
       newer.close();
       return ['--database', 'sqlite:./newer.db'];
     },

@@ -60,7 +60,8 @@ const problemOf = (error: unknown): Problem | undefined => {
 
 export const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
   if (error instanceof Unavailable) {
-    request.log.warn({ err: error.cause ?? error, requestId: request.id }, error.message);
+    const { message: cause } = (error.cause ?? {}) as { message?: string };
+    request.log.warn({ requestId: request.id, reason: error.reason, cause }, error.message);
     return void sendErrors(reply, unavailable(request.id, error.message));
   }
   const problem = problemOf(error);

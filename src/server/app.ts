@@ -11,7 +11,7 @@ import { operations } from '../resources/index.ts';
 import { type Incoming, type Read, Request, type Services, type Write } from '../resources/operation.ts';
 import { addAuditEvent } from '../store/audit.ts';
 import { newUuid } from '../store/id.ts';
-import type { Store, Tx } from '../store/store.ts';
+import { type Store, type Tx, Unavailable } from '../store/store.ts';
 import { TokenUses } from '../store/token-uses.ts';
 import { decoded, expectMediaType, isCleanText, parsed } from '../wire/body.ts';
 import { mediaType } from '../wire/document.ts';
@@ -20,6 +20,7 @@ import type { Query } from '../wire/paging.ts';
 import { everyAnswer, fail, plainMediaType, sendDocument, sendText } from './answers.ts';
 import { authenticate } from './authentication.ts';
 import { type OpenOperation, openOperations } from './open-operations.ts';
+import { Readiness } from './readiness.ts';
 import { answerOddRequests, clientErrorHandler, guardHandshakes, longestHandshake } from './sockets.ts';
 
 export type AppOptions = {
@@ -31,6 +32,7 @@ export type AppOptions = {
   readonly tls?: SecureContextOptions | undefined;
   /** Told of every use of a token; whoever made it writes it down. */
   readonly uses?: TokenUses;
+  readonly readiness?: Readiness;
   /** Told of every route as it is made. */
   readonly onRoute?: (method: string, path: string) => void;
 };
@@ -44,6 +46,7 @@ export const buildApp = ({
   logLevel,
   tls,
   uses = new TokenUses(),
+  readiness = new Readiness(store),
   onRoute,
 }: AppOptions): FastifyInstance => {
   // A missing Host header is ours to refuse, in our own words.
@@ -76,9 +79,8 @@ export const buildApp = ({
     ? guardHandshakes(app.server as TlsServer, err => app.log.debug({ err }, 'a TLS handshake failed'))
     : () => {};
 
-  let closing = false;
   app.addHook('preClose', async () => {
-    closing = true;
+    readiness.closing = true;
     // A connection that was busy when the closing began becomes idle later, and would be kept for minutes.
     setInterval(() => {
       app.server.closeIdleConnections();
@@ -112,6 +114,10 @@ export const buildApp = ({
     return { kind: 'method not allowed', allowed: allowed.includes('GET') ? ['HEAD', ...allowed] : allowed };
   };
 
+  const expectStarted = (): void => {
+    if (readiness.startingBecause !== undefined) throw new Unavailable('gone', readiness.startingBecause);
+  };
+
   const callerOf = async (tx: Tx, request: FastifyRequest) => {
     const now = services.now().toISOString();
     const caller = await authenticate(tx, request.headers.authorization, services.tokenKey, now);
@@ -120,6 +126,7 @@ export const buildApp = ({
   };
 
   const serveRead = (operation: Read) => async (request: FastifyRequest, reply: FastifyReply) => {
+    expectStarted();
     const document = await store.read(async tx => {
       const caller = await callerOf(tx, request);
       return operation.run(new Request(tx, incoming(request, caller), operation, services));
@@ -160,10 +167,7 @@ export const buildApp = ({
     return sendText(reply, status, plainMediaType, JSON.stringify(body));
   };
 
-  const all = [
-    ...operations,
-    ...openOperations(operations, { store, version, publicUrl: services.publicUrl, isClosing: () => closing }),
-  ];
+  const all = [...operations, ...openOperations(operations, { readiness, version, publicUrl: services.publicUrl })];
   for (const operation of all) {
     const { method, path: url } = operation;
     if (operation.authentication === 'none') {
@@ -176,7 +180,10 @@ export const buildApp = ({
         method,
         url,
         // Nobody's body is read without a token.
-        onRequest: async request => void (await store.read(tx => callerOf(tx, request))),
+        onRequest: async request => {
+          expectStarted();
+          await store.read(tx => callerOf(tx, request));
+        },
         handler: serveWrite(operation),
       });
   }

@@ -3,18 +3,20 @@
 import { lookup } from 'node:dns/promises';
 import type { Server as TlsServer } from 'node:https';
 import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
 import { secureRandom } from '../store/id.ts';
-import { migrate } from '../store/migrations.ts';
-import { openSqlite } from '../store/sqlite.ts';
-import { StartFault, type Store } from '../store/store.ts';
+import { behind, migrate, migrationNames, schemaOf } from '../store/migrations.ts';
+import { openStore, shownUrl } from '../store/open.ts';
+import { StartFault, type Store, Unavailable } from '../store/store.ts';
 import { isWellMade } from '../store/token.ts';
 import { TokenUses } from '../store/token-uses.ts';
 import { buildApp } from './app.ts';
 import { commandOf, commands } from './commands.ts';
 import { fillDemo } from './demo.ts';
 import { addSiteAdmin, giveAdminToken, isAdminToken, isEmpty, tokenKey } from './first-start.ts';
+import { Readiness } from './readiness.ts';
 import { helpText, readArguments, readSettings, type Settings } from './settings.ts';
 import { demoText, firstStartText, reachOf, trustText } from './texts.ts';
 import { type Tls, tlsFrom } from './tls.ts';
@@ -45,41 +47,74 @@ const start = async (settings: Settings): Promise<void> => {
     throw new StartFault('--demo and --seed each need an empty database: choose one');
   // Loaded only where there is something to plant; and read first, so that a bad file leaves nothing.
   const seed = settings.seed === undefined ? undefined : await (await import('./seed.ts')).seedFrom(settings.seed);
-  const store = openSqlite(settings.database.replace(/^sqlite:/, ''));
   const now = () => new Date();
-  await migrate(store, now).catch(error => {
-    if (error instanceof StartFault) throw error;
-    throw new StartFault(`cannot make the tables in ${settings.database}: ${error.message}`);
-  });
-  if (settings.demo && !(await isEmpty(store)))
-    throw new StartFault(
-      `--demo needs an empty database, and ${settings.database} has users in it: try --database sqlite:./data/demo.db`,
-    );
-  const key = await tokenKey(store, secureRandom);
-  const making = { key, random: secureRandom, now };
-
+  const where = shownUrl(settings.database);
+  const store = await openStore(settings.database, { ...settings, news: text => app.log.warn(text) });
+  const readiness = new Readiness(store);
   const given = settings.adminToken;
+  let key = '';
   let publicUrl = settings.publicUrl ?? '';
-  const services = { publicUrl: () => publicUrl, tokenKey: key, now, random: secureRandom };
+  const services = {
+    publicUrl: () => publicUrl,
+    get tokenKey() {
+      return key;
+    },
+    now,
+    random: secureRandom,
+  };
   const tls = tlsFrom(settings, now);
   const loaded = tls?.load();
   const uses = new TokenUses();
-  const app = buildApp({ store, services, version, logLevel: settings.logLevel, tls: loaded?.context, uses });
-  const writeUses = () => uses.flush(store).catch(error => app.log.error({ err: error }, 'uses of tokens not written'));
-  // Before the port is open, so that whoever reaches the server finds the world.
-  if (seed) process.stdout.write(await seed(store, making, given));
-  // The port opens last, and within the transaction: where it cannot be opened, no token is lost that nobody saw.
-  const { token, renewed, port } = await store.write(async tx => {
-    const token = await addSiteAdmin(tx, making, given);
-    const renewed = token === undefined && settings.newAdminToken ? await giveAdminToken(tx, making) : undefined;
-    return { token, renewed, port: await listen(app, settings) };
+  const app = buildApp({
+    store,
+    services,
+    version,
+    logLevel: settings.logLevel,
+    tls: loaded?.context,
+    uses,
+    readiness,
   });
-  publicUrl ||= `${tls ? 'https' : 'http'}://${reachable(settings.host)}:${port}`;
-  setInterval(writeUses, 60_000).unref();
-  stopOnSignal(app, store, writeUses);
-  reloadOnHangup(app, tls);
+  const writeUses = () => uses.flush(store).catch(error => app.log.error({ err: error }, 'uses of tokens not written'));
 
-  process.stdout.write(`Bailiwick ${version} serves ${publicUrl} with its data in ${settings.database}\n`);
+  let listening: Promise<void> | undefined;
+  const open = (): Promise<void> => {
+    listening ??= listen(app, settings).then(port => {
+      publicUrl ||= `${tls ? 'https' : 'http'}://${reachable(settings.host)}:${port}`;
+      setInterval(writeUses, 60_000).unref();
+      stopOnSignal(app, store, writeUses);
+      reloadOnHangup(app, tls);
+    });
+    return listening;
+  };
+
+  /** Whatever a database needs before it can be served; what was done already is not done again. */
+  const prepare = async () => {
+    await settleSchema(store, settings, now, app.log);
+    if (settings.demo && !(await isEmpty(store)))
+      throw new StartFault(
+        `--demo needs an empty database, and ${where} has users in it: try --database sqlite:./data/demo.db`,
+      );
+    key = await tokenKey(store, secureRandom);
+    const making = { key, random: secureRandom, now };
+    // Before the port is open, so that whoever reaches the server finds the world.
+    if (seed) process.stdout.write(await seed(store, making, given));
+    // The port opens last, and within the transaction: where it cannot be opened, no token is lost that nobody saw.
+    return store.write(async tx => {
+      const token = await addSiteAdmin(tx, making, given);
+      const renewed = token === undefined && settings.newAdminToken ? await giveAdminToken(tx, making) : undefined;
+      const unused = given !== undefined && token === undefined && !(await isAdminToken(tx, making, given));
+      await open();
+      return { token, renewed, unused };
+    });
+  };
+  const { token, renewed, unused } = await patiently(prepare, where, async reason => {
+    readiness.startingBecause = reason;
+    await open();
+    process.stdout.write(`Bailiwick ${version} listens on ${publicUrl} and is not ready. ${reason}\n`);
+  });
+  readiness.startingBecause = undefined;
+
+  process.stdout.write(`Bailiwick ${version} serves ${publicUrl} with its data in ${where}\n`);
   const reach = reachOf(publicUrl, tls);
   if (loaded && tls?.ownMade) process.stdout.write(trustText(reach, loaded.news));
   if (token !== undefined) {
@@ -88,8 +123,47 @@ const start = async (settings: Settings): Promise<void> => {
   } else if (renewed) {
     const { username, token } = renewed;
     process.stdout.write(`\nA new token of the site admin '${username}'; it is not shown again:\n\n  ${token}\n`);
-  } else if (given !== undefined && !(await store.read(tx => isAdminToken(tx, making, given))))
-    process.stdout.write('The admin token was not used: it is set on the first start only.\n');
+  } else if (unused) process.stdout.write('The admin token was not used: it is set on the first start only.\n');
+};
+
+const settleSchema = async (
+  store: Store,
+  { migrateApart, database }: Settings,
+  now: () => Date,
+  log: FastifyInstance['log'],
+): Promise<void> => {
+  const schema = await schemaOf(store);
+  if (migrateApart && schema.missing.length > 0) throw behind(schema);
+  // Of a new database there is nothing to tell.
+  const level = schema.missing.length === migrationNames().length ? 'debug' : 'info';
+  await migrate(store, now, news => log[level](news)).catch(error => {
+    if (error instanceof StartFault || error instanceof Unavailable) throw error;
+    throw new StartFault(`cannot make the tables in ${shownUrl(database)}: ${error.message}`);
+  });
+  if (schema.unknown.length > 0)
+    log.warn(`the database was made for a newer version, which this one can serve: ${schema.unknown.join(', ')}`);
+};
+
+/** In milliseconds. */
+const betweenTries = 500;
+
+/** Waits for a database that cannot be used yet, and tells so once for each reason. */
+const patiently = async <T>(
+  work: () => Promise<T>,
+  where: string,
+  waiting: (reason: string) => Promise<void>,
+): Promise<T> => {
+  let told: string | undefined;
+  for (;;)
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      if (error.hopeless) throw new StartFault(`cannot open the database ${where}: ${error.hopeless}`);
+      if (error.message !== told) await waiting(error.message);
+      told = error.message;
+      await sleep(betweenTries);
+    }
 };
 
 const listen = async (app: FastifyInstance, { host, port }: Settings): Promise<number> => {

@@ -1,10 +1,9 @@
 /** What is answered without a token: whether the server lives, whether it is ready, what it serves and where. */
 
 import type { Operation, Since } from '../resources/operation.ts';
-import { sql } from '../store/sql.ts';
-import type { Store } from '../store/store.ts';
-import { exactly, oneOf, open, type TSchema, text } from '../wire/schemas.ts';
+import { exactly, oneOf, open, optional, type TSchema, text } from '../wire/schemas.ts';
 import { openapi } from './openapi.ts';
+import type { Readiness } from './readiness.ts';
 
 export type OpenOperation = {
   readonly authentication: 'none';
@@ -37,10 +36,9 @@ const common = { authentication: 'none', method: 'GET', family: 'server', since:
 export const openOperations = (
   operations: readonly Operation[],
   server: {
-    readonly store: Store;
+    readonly readiness: Readiness;
     readonly version: string;
     readonly publicUrl: () => string;
-    readonly isClosing: () => boolean;
   },
 ): OpenOperation[] => {
   let document: unknown;
@@ -55,14 +53,13 @@ export const openOperations = (
     {
       ...common,
       path: '/readyz',
-      summary: 'Whether requests are served: the database answers, and the server is not shutting down',
-      answers: { 200: exactly({ status: oneOf('ready') }), 503: exactly({ status: oneOf('not ready'), reason: text }) },
-      run: async () => {
-        const reason = server.isClosing() ? 'shutting down' : await reasonNotReady(server.store);
-        return reason === undefined
-          ? { status: 200, body: { status: 'ready' } }
-          : { status: 503, body: { status: 'not ready', reason } };
+      summary:
+        'Whether requests are served: the database answers, its schema is new enough, and the server is not shutting down',
+      answers: {
+        200: exactly({ status: oneOf('ready'), database: text, schema: text }),
+        503: exactly({ status: oneOf('not ready'), reason: text, database: optional(text), schema: optional(text) }),
       },
+      run: () => server.readiness.now(),
     },
     {
       ...common,
@@ -93,13 +90,4 @@ export const openOperations = (
     },
   ];
   return served;
-};
-
-const reasonNotReady = async (store: Store): Promise<string | undefined> => {
-  try {
-    await store.read(tx => tx.row(sql`select 1`));
-    return undefined;
-  } catch {
-    return 'the database does not answer';
-  }
 };

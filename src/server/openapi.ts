@@ -29,7 +29,7 @@ const titles: Record<number, string> = {
 
 /** What any operation may answer beside its own statuses. */
 const commonFailures = ({ method }: Operation): number[] =>
-  method === 'GET' ? [400, 401, 500] : [400, 401, 413, 415, 500];
+  method === 'GET' ? [400, 401, 500, 503] : [400, 401, 413, 415, 500, 503];
 
 const failuresOf = (operation: Operation): number[] =>
   [...new Set([...operation.failures, ...commonFailures(operation)])].sort((a, b) => a - b);

@@ -1,6 +1,7 @@
 /** Settings by flag and by environment; a flag wins. */
 
 import { parseArgs } from 'node:util';
+import { isPostgres } from '../store/open.ts';
 import { StartFault } from '../store/store.ts';
 import { chosenToken } from '../store/token.ts';
 
@@ -16,6 +17,19 @@ type Setting = {
   readonly secret?: true;
   /** What is wrong with a value, if anything. */
   readonly wrong: (value: string) => string | undefined;
+};
+
+const flawOfSqlite = (url: string): string | undefined =>
+  /^sqlite:./.test(url) ? undefined : 'must be sqlite:PATH, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME';
+
+/** Those of PostgreSQL's own tools, without the ones that fall back to no encryption in silence. */
+const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];
+
+const flawOfPostgres = (url: string): string | undefined => {
+  if (!URL.canParse(url))
+    return 'is no well-formed address: a password with special characters in it is percent-encoded';
+  const mode = new URL(url).searchParams.get('sslmode');
+  return mode === null || sslModes.includes(mode) ? undefined : `has an sslmode that is none of ${sslModes.join(', ')}`;
 };
 
 const settings = [
@@ -40,10 +54,18 @@ const settings = [
     flag: 'database',
     variable: 'DATABASE_URL',
     value: 'URL',
-    help: 'where the data is: sqlite:PATH, or sqlite::memory: to forget it at the end',
+    help: 'where the data is: sqlite:PATH, sqlite::memory: to forget it at the end, or postgres://USER:PASSWORD@HOST/NAME',
     otherwise: 'sqlite:./data/bailiwick.db',
     secret: true,
-    wrong: value => (/^sqlite:./.test(value) ? undefined : 'must be sqlite:PATH or sqlite::memory:'),
+    wrong: value => (isPostgres(value) ? flawOfPostgres(value) : flawOfSqlite(value)),
+  },
+  {
+    flag: 'database-connections',
+    variable: 'BAILIWICK_DATABASE_CONNECTIONS',
+    value: 'NUMBER',
+    help: 'connections to PostgreSQL at most',
+    otherwise: '10',
+    wrong: value => (/^[1-9]\d{0,3}$/.test(value) ? undefined : 'must be a whole number from 1 to 9999'),
   },
   {
     flag: 'public-url',
@@ -100,6 +122,16 @@ type Switch = { readonly flag: string; readonly variable?: string; readonly help
 
 const switches = [
   {
+    flag: 'database-pooled',
+    variable: 'BAILIWICK_DATABASE_POOLED',
+    help: 'a pooler such as PgBouncer in transaction mode is in front of PostgreSQL',
+  },
+  {
+    flag: 'migrate-apart',
+    variable: 'BAILIWICK_MIGRATE_APART',
+    help: 'leave the schema to bailiwick migrate, and wait for it',
+  },
+  {
     flag: 'tls-self-signed',
     variable: 'BAILIWICK_TLS_SELF_SIGNED',
     help: 'serve TLS with a certificate of its own making, kept beside the data',
@@ -115,6 +147,9 @@ export type Settings = {
   readonly host: string;
   readonly port: number;
   readonly database: string;
+  readonly connections: number;
+  readonly pooled: boolean;
+  readonly migrateApart: boolean;
   readonly publicUrl: string | undefined;
   readonly adminToken: string | undefined;
   readonly tls: Files | 'self-signed' | undefined;
@@ -149,6 +184,9 @@ export const readSettings = (flags: Flags, environment: NodeJS.ProcessEnv): Sett
     host: chosen('host') as string,
     port: Number(chosen('port')),
     database: chosen('database') as string,
+    connections: Number(chosen('database-connections')),
+    pooled: isOn('database-pooled'),
+    migrateApart: isOn('migrate-apart'),
     publicUrl: chosen('public-url')?.replace(/\/+$/, ''),
     adminToken: chosen('admin-token'),
     tls: tlsOf(chosen('tls-cert'), chosen('tls-key'), isOn('tls-self-signed')),

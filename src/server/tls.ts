@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { domainToASCII } from 'node:url';
+import { isPostgres } from '../store/open.ts';
 import { StartFault } from '../store/store.ts';
 import { selfSigned } from './certificate.ts';
 import type { Files, Settings } from './settings.ts';
@@ -40,10 +41,10 @@ export const tlsFrom = ({ tls, database, host, publicUrl }: Settings, now: () =>
   };
 };
 
-/** Beside the data; where that is in memory, where it would be otherwise. */
+/** Beside the data; where that is in memory or on another machine, where it would be otherwise. */
 const folderBeside = (database: string): string => {
   const path = database.replace(/^sqlite:/, '');
-  return resolve(path === ':memory:' ? './data' : dirname(path), 'tls');
+  return resolve(path === ':memory:' || isPostgres(path) ? './data' : dirname(path), 'tls');
 };
 
 /** This machine's own, and those by which others reach it. */

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { sql } from './sql.ts';
-import { StartFault, type Store, type Tx } from './store.ts';
+import { StartFault, type Store, type Tx, Unavailable } from './store.ts';
 
 const ownFolder = new URL('../../migrations/', import.meta.url);
 
@@ -44,6 +44,16 @@ const isNoTable = (error: unknown): boolean => {
   return code === '42P01' || /^no such table: schema_migrations/.test(message);
 };
 
+const isForbidden = (error: unknown): boolean => (error as { code?: string }).code === '42501';
+
+/** Where somebody else has to change the schema, this server waits for it. */
+export const behind = ({ missing }: Schema, options?: ErrorOptions): Unavailable =>
+  new Unavailable(
+    'gone',
+    `The schema of the database is older than this version needs, it lacks ${missing.join(', ')}: run bailiwick migrate.`,
+    options,
+  );
+
 /** Why this version cannot serve such a database, whatever is done to it. */
 export const reasonTooNew = ({ unknown }: Schema): string | undefined => {
   const breaking = unknown.find(isBreaking);
@@ -62,7 +72,11 @@ export const migrate = async (
   if (tooNew) throw new StartFault(tooNew);
   const applied = [];
   for (const name of schema.missing) {
-    const isMine = await store.alone(tx => apply(tx, name, folder, now), news);
+    const isMine = await store
+      .alone(tx => apply(tx, name, folder, now), news)
+      .catch(error => {
+        throw isForbidden(error) ? behind(schema, { cause: error }) : error;
+      });
     if (!isMine) continue;
     news(`applied ${name}`);
     applied.push(name);

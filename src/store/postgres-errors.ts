@@ -21,8 +21,6 @@ const isUnderPooler = (error: unknown): boolean => ['26000', '42P05'].includes(c
 /** Serialization failures and deadlocks: the same work may well succeed when it is begun again. */
 export const isInTheWay = (error: unknown): boolean => ['40001', '40P01'].includes(codeOf(error)) || isStale(error);
 
-export const isRefused = (error: unknown): boolean => codeOf(error) === '42501';
-
 export const isLockedOut = (error: unknown): boolean => codeOf(error) === '55P03';
 
 /** By SQLSTATE, or by its class; the first that fits. */
@@ -47,11 +45,7 @@ export const translated = (error: unknown): Unavailable | undefined => {
   return undefined;
 };
 
-/** The same, of what happened on the way to the database: whatever it is, the database was not reached. */
-export const unreached = (error: unknown): Unavailable =>
-  translated(error) ?? new Unavailable('gone', 'The database does not answer.', { cause: error });
-
-const senseless: Readonly<Record<string, string>> = {
+const hopeless: Readonly<Record<string, string>> = {
   '28P01': 'the password is wrong',
   '28000': 'this role may not connect',
   '3D000': 'there is no such database',
@@ -65,10 +59,14 @@ const senseless: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
 };
 
-/** Why it makes no sense to wait for this database; undefined where it may yet come. */
-export const reasonToGiveUp = (error: unknown): string | undefined => {
-  const cause = error instanceof Unavailable ? error.cause : error;
-  if (/does not support SSL/.test((cause as Error | undefined)?.message ?? ''))
-    return 'it does not speak TLS, and sslmode asks for it';
-  return senseless[codeOf(cause)];
+const reasonToGiveUp = (error: unknown): string | undefined =>
+  /does not support SSL/.test((error as Error).message)
+    ? 'it does not speak TLS, and sslmode asks for it'
+    : hopeless[codeOf(error)];
+
+/** The same, of what happened on the way to the database: whatever it is, the database was not reached. */
+export const unreached = (error: unknown): Unavailable => {
+  const known = translated(error);
+  if (known && known.reason !== 'gone') return known;
+  return new Unavailable('gone', 'The database does not answer.', { cause: error, hopeless: reasonToGiveUp(error) });
 };

@@ -45,10 +45,17 @@ export type Unavailability = 'gone' | 'busy' | 'full';
 /** Nothing is wrong with the request, and it may succeed later. */
 export class Unavailable extends Error {
   readonly reason: Unavailability;
+  /** Why it makes no sense to wait, where it makes none. */
+  readonly hopeless: string | undefined;
 
-  constructor(reason: Unavailability, message: string, options?: ErrorOptions) {
+  constructor(
+    reason: Unavailability,
+    message: string,
+    options?: ErrorOptions & { readonly hopeless?: string | undefined },
+  ) {
     super(message, options);
     this.reason = reason;
+    this.hopeless = options?.hopeless;
   }
 }
 

@@ -1,0 +1,51 @@
+/** Whether requests can be served: the database answers, its schema is new enough, and the server is not shutting down. */
+
+import { behind, reasonTooNew, type Schema, schemaOf } from '../store/migrations.ts';
+import type { Store } from '../store/store.ts';
+
+/** In milliseconds. Whoever asks has more important things to do than to wait for a database. */
+const patience = 1_500;
+
+export class Readiness {
+  readonly #store: Store;
+  /** Why no request is served yet; undefined from the end of the start on. */
+  startingBecause: string | undefined;
+  closing = false;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async now() {
+    if (this.closing) return notReady('The server is shutting down.');
+    const schema = await this.#schema();
+    if (schema === undefined) return notReady('The database does not answer.', { database: 'does not answer' });
+    const found = { database: 'answers', schema: told(schema) };
+    const reason = reasonTooNew(schema) ?? (schema.missing.length > 0 ? behind(schema).message : this.startingBecause);
+    return reason === undefined ? { status: 200, body: { status: 'ready', ...found } } : notReady(reason, found);
+  }
+
+  #schema(): Promise<Schema | undefined> {
+    return new Promise(resolve => {
+      const timer = setTimeout(() => resolve(undefined), patience);
+      schemaOf(this.#store)
+        .catch(() => undefined)
+        .then(schema => {
+          clearTimeout(timer);
+          resolve(schema);
+        });
+    });
+  }
+}
+
+type Found = { readonly database?: string; readonly schema?: string };
+
+const notReady = (reason: string, found: Found = {}) => ({
+  status: 503,
+  body: { status: 'not ready', reason, ...found },
+});
+
+const told = ({ missing, unknown }: Schema): string => {
+  if (missing.length > 0) return `lacks ${missing.join(', ')}`;
+  return unknown.length > 0 ? `newer by ${unknown.join(', ')}` : 'up to date';
+};
