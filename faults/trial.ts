@@ -1,0 +1,13 @@
+/** A fault that is provoked many times over, and what must be true each time. */
+
+export type Trial = {
+  /** Its name on the command line. */
+  readonly name: string;
+  /** What is done, in a few words. */
+  readonly fault: string;
+  /** How often in the test suite, and how often by `npm run faults`. */
+  readonly short: number;
+  readonly long: number;
+  /** Fails where a promise was broken; otherwise gives the figures. */
+  readonly run: (times: number, progress: (text: string) => void) => Promise<readonly string[]>;
+};

@@ -1,0 +1,9 @@
+/** The short form of every trial in faults/; `npm run faults` runs the long one. */
+
+import { test } from 'node:test';
+import { trials } from '../faults/index.ts';
+
+for (const { name, fault, short, run } of trials)
+  test(`${name}: ${fault}`, async t => {
+    for (const figure of await run(short, () => {})) t.diagnostic(figure);
+  });
