@@ -65,7 +65,9 @@ const settings = [
     value: 'NUMBER',
     help: 'connections to PostgreSQL at most',
     otherwise: '10',
-    wrong: value => (/^[1-9]\d{0,3}$/.test(value) ? undefined : 'must be a whole number from 1 to 9999'),
+    // A change of the schema holds one, and shows signs of life on another.
+    wrong: value =>
+      /^\d{1,4}$/.test(value) && Number(value) >= 2 ? undefined : 'must be a whole number from 2 to 9999',
   },
   {
     flag: 'public-url',

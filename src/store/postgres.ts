@@ -234,7 +234,8 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     }),
     close: async () => {
       closed = true;
-      await pool.end();
+      // A database that stands still does not even say goodbye.
+      await Promise.race([pool.end(), sleep(limits.connect, undefined, { ref: false })]);
     },
   };
 };
