@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { operations } from '../src/resources/index.ts';
 import { sql } from '../src/store/sql.ts';
-import { openSqlite } from '../src/store/sqlite.ts';
 import { fresh } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
+import { newStore } from './support/engine.ts';
 import { type Entry, recording } from './support/recording.ts';
 import { startServer } from './support/server.ts';
 import { type Actor, Directory, newDirectory } from './support/world.ts';
@@ -146,7 +146,7 @@ describe('GET organization/audit-trail', () => {
 
   test('a thousand events come in one statement beside the token’s', async t => {
     const log: Entry[] = [];
-    const server = await startServer({ store: recording(openSqlite(':memory:'), log) });
+    const server = await startServer({ store: recording(await newStore(), log) });
     t.after(() => server.close());
     const here = new Directory(server);
     const { actor } = await here.user('busy');

@@ -9,8 +9,8 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { operations } from '../src/resources/index.ts';
 import { buildApp } from '../src/server/app.ts';
 import { pathIn } from '../src/server/openapi.ts';
-import { openSqlite } from '../src/store/sqlite.ts';
 import type { Json } from './support/client.ts';
+import { newStore } from './support/engine.ts';
 import { walk } from './support/walk.ts';
 import { type Directory, newDirectory } from './support/world.ts';
 
@@ -37,9 +37,10 @@ describe('the census of routes', () => {
     assert.equal(validator.version, '3.1');
   });
 
-  test('what the router serves is what the document declares, route by route', () => {
+  test('what the router serves is what the document declares, route by route', async t => {
     const routes: string[] = [];
-    const store = openSqlite(':memory:');
+    const store = await newStore();
+    t.after(() => store.close());
     const services = {
       publicUrl: () => '',
       tokenKey: '',

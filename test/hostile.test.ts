@@ -22,6 +22,7 @@ import {
   type World,
 } from './support/routes.ts';
 import type { TestServer } from './support/server.ts';
+import { contents } from './support/tables.ts';
 import { type Actor, grantBody, workspaceGrantBody } from './support/world.ts';
 
 /** The one answer to raw bytes, which must be an error of this status. */
@@ -37,16 +38,7 @@ const refusedRaw = async (server: TestServer, bytes: string | Buffer, ...statuse
 
 // The state, to say that nothing was changed
 
-const tables = sql`select name from sqlite_schema where type = 'table' order by name`;
-const allOf = (table: string): Sql => ({ chunks: [`select * from ${table}`], values: [] });
-
-const state = (store: Store): Promise<string> =>
-  store.read(async tx => {
-    const names = (await tx.rows<[string]>(tables)).map(([name]) => name);
-    const contents = [];
-    for (const name of names) contents.push([name, await tx.rows(allOf(name))]);
-    return JSON.stringify(contents, null, 1);
-  });
+const state = async (store: Store): Promise<string> => JSON.stringify(await store.read(contents), null, 1);
 
 const withoutEffect = async <T>({ store }: TestServer, work: () => Promise<T>): Promise<T> => {
   const present = await state(store);

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../src/store/sql.ts';
-import { openSqlite } from '../src/store/sqlite.ts';
 import type { Json } from './support/client.ts';
 import { Dice, printSeed, testSeed, toRepeat } from './support/dice.ts';
+import { newStore } from './support/engine.ts';
 import { type Held, Model, onProjects, onWorkspaces } from './support/model.ts';
 import { reaches } from './support/model-grants.ts';
 import {
@@ -19,6 +19,7 @@ import {
 import { type Rehearsing, rehearsing } from './support/rehearsal.ts';
 import { routesOf } from './support/routes.ts';
 import { startServer, type TestServer } from './support/server.ts';
+import { contents } from './support/tables.ts';
 import { type Actor, Directory, grantBody, workspaceBody } from './support/world.ts';
 
 const target = 10_000;
@@ -409,22 +410,11 @@ const servedBy = async (server: TestServer): Promise<(step: Step) => boolean> =>
   };
 };
 
-const tablesOf = async (store: Rehearsing): Promise<string> => {
-  const tables = await store.read(tx =>
-    tx.rows<[name: string]>({
-      chunks: [`select name from sqlite_schema where type = 'table' order by name`],
-      values: [],
-    }),
-  );
-  const rows = [];
-  for (const [name] of tables)
-    rows.push(await store.read(tx => tx.rows({ chunks: [`select * from ${name}`], values: [] })));
-  return JSON.stringify(rows);
-};
+const tablesOf = async (store: Rehearsing): Promise<string> => JSON.stringify(await store.read(contents));
 
 test(`what permissions say is so: ${target} checks on organizations, teams, projects and workspaces, 0 lies`, async t => {
   printSeed(t);
-  const store = rehearsing(openSqlite(':memory:'));
+  const store = rehearsing(await newStore());
   const server = await startServer({ seed: testSeed, store });
   t.after(() => server.close());
   const questions = new Questions(store, await servedBy(server));

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { chosenToken, Ground, guard, ourToken, together } from './support/program.ts';
+import { onlyOn } from './support/engine.ts';
+import { chosenToken, type Ground, guard, newGround, ourToken, together } from './support/program.ts';
 
 const tokenOfAda = 'the-token-of-ada-for-tests';
 const world = `
@@ -14,13 +15,12 @@ organizations:
     email: a@example.com
     teams: [{ name: owners, members: [ada], token: {} }]
 `;
-const inMemory = ['--database', 'sqlite::memory:'];
 
 describe('--seed', together, () => {
   test('plants the world before the port is open, and prints once the tokens that it made', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     writeFileSync(ground.path('world.yaml'), world);
-    const server = ground.start(['--seed', 'world.yaml', ...inMemory]);
+    const server = ground.start(['--seed', 'world.yaml']);
     const actor = await server.actor(tokenOfAda);
     assert.equal((await actor.get('/organizations/acme')).status, 200);
     const lines = server.out.split('\n').filter(line => ourToken.test(line));
@@ -42,17 +42,17 @@ describe('--seed', together, () => {
     'is BAILIWICK_SEED in the environment, and gives --admin-token to the site admin of the file',
     guard,
     async t => {
-      const ground = new Ground(t);
+      const ground = await newGround(t);
       writeFileSync(ground.path('world.yaml'), world);
       const environment = { BAILIWICK_SEED: 'world.yaml', BAILIWICK_ADMIN_TOKEN: chosenToken };
-      const server = ground.start(inMemory, environment);
+      const server = ground.start([], environment);
       const { body } = await (await server.actor(chosenToken)).get('/account/details');
       assert.equal(body.data.attributes.username, 'ada');
     },
   );
 
   test('an admin token that the file gives to somebody else is refused, and nothing is planted', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const ann = `{ username: ann, email: ann@example.com, tokens: [{ secret: ${chosenToken} }] }`;
     const expired = `{ secret: ${chosenToken}, expired-at: 2020-01-01T00:00:00Z }`;
     const worlds = {
@@ -73,9 +73,9 @@ describe('--seed', together, () => {
   });
 
   test('a world without a site admin gets the one of a first start', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     writeFileSync(ground.path('world.json'), '{ "users": [{ "username": "bob", "email": "bob@example.com" }] }');
-    const server = ground.start(['--seed', 'world.json', ...inMemory]);
+    const server = ground.start(['--seed', 'world.json']);
     const [token] = await server.printed(new RegExp(`(?<=first start[^]*)${ourToken.source}`));
     const { body } = await (await server.actor(token)).get('/admin/users');
     assert.deepEqual(
@@ -85,7 +85,7 @@ describe('--seed', together, () => {
   });
 
   test('a file with flaws is refused with all of them, and no database is made', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     writeFileSync(ground.path('world.yaml'), 'users:\n  - username: ada\norganization: []\n');
     const server = ground.start(['--seed', 'world.yaml']);
     assert.equal((await server.exited).code, 2);
@@ -99,7 +99,7 @@ describe('--seed', together, () => {
   });
 
   test('a file named .json is JSON, with or without a mark of byte order', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     writeFileSync(ground.path('world.JSON'), '{ "users": [],\n}');
     const refused = ground.start(['--seed', 'world.JSON']);
     assert.equal((await refused.exited).code, 2);
@@ -108,11 +108,11 @@ describe('--seed', together, () => {
       'bailiwick: the seed world.JSON is refused, and nothing was planted',
     ]);
     writeFileSync(ground.path('world.json'), '\ufeff{ "users": [] }');
-    await ground.start(['--seed', 'world.json', ...inMemory]).url();
+    await ground.start(['--seed', 'world.json']).url();
   });
 
   test('of very many flaws it tells a hundred, and how many more there are', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const users = Array.from({ length: 150 }, () => '  - { username: ada, email: ada@example.com }').join('\n');
     writeFileSync(ground.path('world.yaml'), `users:\n${users}`);
     const server = ground.start(['--seed', 'world.yaml']);
@@ -123,7 +123,7 @@ describe('--seed', together, () => {
   });
 
   test('a file that cannot be read is refused in a line', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     mkdirSync(ground.path('folder'));
     writeFileSync(ground.path('large'), '');
     truncateSync(ground.path('large'), 64 * 1024 * 1024 + 1);
@@ -148,7 +148,7 @@ describe('--seed', together, () => {
   });
 
   test('a restart with the same world comes up and changes nothing, in whatever form the file is', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     writeFileSync(ground.path('world.yaml'), world);
     const first = ground.start(['--seed', 'world.yaml']);
     const before = await first.actor(tokenOfAda);
@@ -163,44 +163,51 @@ describe('--seed', together, () => {
   });
 
   test('another world, or a database that is in use, is refused, and stays as it is', guard, async t => {
-    const ground = new Ground(t);
-    writeFileSync(ground.path('world.yaml'), world);
-    writeFileSync(ground.path('other.yaml'), world.replace('acme', 'other'));
-    const refusal = async (file: string, reason: RegExp) => {
+    const [used, planted] = [await newGround(t), await newGround(t)];
+    for (const ground of [used, planted]) {
+      writeFileSync(ground.path('world.yaml'), world);
+      writeFileSync(ground.path('other.yaml'), world.replace('acme', 'other'));
+    }
+    const refusal = async (ground: Ground, file: string, reason: RegExp) => {
       const refused = ground.start(['--seed', file]);
       assert.equal((await refused.exited).code, 2);
       assert.match(refused.error, reason);
       assert.equal(refused.out, '');
     };
-    const first = ground.start(['--admin-token', chosenToken]);
+    const first = used.start(['--admin-token', chosenToken]);
     await first.url();
     await first.stop();
-    await refusal('world.yaml', /^bailiwick: the database is not empty, so it cannot be planted with world\.yaml: /);
-    const second = ground.start(['--seed', 'world.yaml', '--database', 'sqlite:./planted.db']);
+    await refusal(
+      used,
+      'world.yaml',
+      /^bailiwick: the database is not empty, so it cannot be planted with world\.yaml: /,
+    );
+    const second = planted.start(['--seed', 'world.yaml']);
     await second.url();
     await second.stop();
-    const third = ground.start(['--seed', 'other.yaml', '--database', 'sqlite:./planted.db']);
-    assert.equal((await third.exited).code, 2);
-    assert.match(
-      third.error,
+    await refusal(
+      planted,
+      'other.yaml',
       /was planted with another world than other\.yaml: .*sqlite::memory:, or without --seed\n$/,
     );
-    const fourth = ground.start(['--database', 'sqlite:./planted.db']);
-    assert.equal((await (await fourth.actor(tokenOfAda)).get('/organizations/acme')).status, 200);
+    const third = planted.start();
+    assert.equal((await (await third.actor(tokenOfAda)).get('/organizations/acme')).status, 200);
   });
 
-  test('the secrets of a seed are nowhere in its database', guard, async t => {
-    const ground = new Ground(t);
-    writeFileSync(ground.path('world.yaml'), world);
-    const server = ground.start(['--seed', 'world.yaml', '--database', 'sqlite:./planted.db']);
-    await server.url();
-    await server.stop();
-    const bytes = readFileSync(ground.path('planted.db'), 'latin1');
-    assert.ok(bytes.includes('ada@example.com'));
-    for (const secret of [
-      tokenOfAda,
-      ...(server.out.match(new RegExp(ourToken, 'g')) ?? []).map(token => token.slice(24)),
-    ])
-      assert.ok(!bytes.includes(secret));
-  });
+  onlyOn('sqlite', () =>
+    test('the secrets of a seed are nowhere in a file of SQLite’s', guard, async t => {
+      const ground = await newGround(t);
+      writeFileSync(ground.path('world.yaml'), world);
+      const server = ground.start(['--seed', 'world.yaml']);
+      await server.url();
+      await server.stop();
+      const bytes = readFileSync(ground.path('data/bailiwick.db'), 'latin1');
+      assert.ok(bytes.includes('ada@example.com'));
+      for (const secret of [
+        tokenOfAda,
+        ...(server.out.match(new RegExp(ourToken, 'g')) ?? []).map(token => token.slice(24)),
+      ])
+        assert.ok(!bytes.includes(secret));
+    }),
+  );
 });

@@ -14,13 +14,15 @@ import { readSeedText } from '../src/server/seed-file.ts';
 import { secureRandom } from '../src/store/id.ts';
 import { migrate } from '../src/store/migrations.ts';
 import { sql } from '../src/store/sql.ts';
-import { openSqlite } from '../src/store/sqlite.ts';
+import type { Store } from '../src/store/store.ts';
 import type { Json } from './support/client.ts';
 import { Dice, printSeed, testSeed, toRepeat } from './support/dice.ts';
+import { newStore } from './support/engine.ts';
 import { type Person, RandomWorld } from './support/random-world.ts';
 import { recording } from './support/recording.ts';
 import { filled, routesOf } from './support/routes.ts';
 import { startServer, type TestServer } from './support/server.ts';
+import { contents } from './support/tables.ts';
 import { Actor, type Directory, newDirectory } from './support/world.ts';
 
 const docs = new URL('../docs/', import.meta.url);
@@ -253,23 +255,16 @@ organizations:
 });
 
 const emptyStore = async () => {
-  const store = openSqlite(':memory:');
+  const store = await newStore();
   const now = () => new Date('2026-01-01T00:00:00.000Z');
   await migrate(store, now);
   return { store, making: { key: await tokenKey(store, secureRandom), random: secureRandom, now } };
 };
 
 describe('planting', () => {
-  const tables = async (store: ReturnType<typeof openSqlite>) => {
-    const names = await store.read(tx =>
-      tx.rows<[string]>(sql`select name from sqlite_master where type = 'table' and name not like 'schema%'`),
-    );
-    const counts: Record<string, number> = {};
-    for (const [name] of names)
-      counts[name] = (
-        await store.read(tx => tx.row<[number]>({ chunks: [`select count(*) from ${name}`], values: [] }))
-      )?.[0] as number;
-    return counts;
+  const tables = async (store: Store) => {
+    const counts = (await store.read(contents)).map(([name, rows]) => [name, rows.length] as const);
+    return Object.fromEntries(counts.filter(([name]) => !name.startsWith('schema')));
   };
 
   test('is all or nothing: whichever statement fails, nothing is left', async () => {

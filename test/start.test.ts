@@ -6,17 +6,18 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { Agent, get } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
 import { Client, type Json, mediaType } from './support/client.ts';
+import { type Engine, engine, onlyOn } from './support/engine.ts';
 import {
   brief,
   chosenToken,
   type Environment,
-  Ground,
+  type Ground,
   guard,
+  newGround,
   ourToken,
   type Running,
   together,
@@ -34,7 +35,7 @@ const pastedJson = async (line: string, environment: Environment = {}): Promise<
 
 describe('first start', together, () => {
   test('prints the site admin’s token and a curl line that works when pasted', guard, async t => {
-    const server = new Ground(t).start();
+    const server = (await newGround(t)).start();
     const [line] = await server.printed(/curl .*details'?"?\n/);
     const [token] = server.out.match(ourToken) ?? [];
     assert.ok(token && line.includes(token), server.out);
@@ -43,7 +44,7 @@ describe('first start', together, () => {
   });
 
   test('names its address in the first line, and nothing but itself is needed there', guard, async t => {
-    const server = new Ground(t).start();
+    const server = (await newGround(t)).start();
     const url = await server.url();
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
     assert.match(server.out.split('\n')[0] ?? '', new RegExp(`^Bailiwick ${packageJson.version} serves ${url} `));
@@ -57,7 +58,7 @@ describe('first start', together, () => {
   });
 
   test('the second start prints neither token nor curl line, and the first one’s token still works', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const first = ground.start();
     await first.printed(/curl .*\n/);
     const [token] = first.out.match(ourToken) ?? [];
@@ -70,23 +71,19 @@ describe('first start', together, () => {
     assert.equal(second.out.trim().split('\n').length, 1, second.out);
   });
 
-  test('keeps its data in ./data by default, and what was made is there after a restart', guard, async t => {
-    const ground = new Ground(t);
+  test('what was made is there after a restart', guard, async t => {
+    const ground = await newGround(t);
     const first = ground.start(['--admin-token', chosenToken]);
     const before = await first.actor(chosenToken);
     await before.make('/organizations', createsOrganization('acme'));
     const { text } = await before.get('/organizations/acme');
-    assert.ok(existsSync(ground.path('data/bailiwick.db')));
-    if (process.platform !== 'win32')
-      for (const name of ['data', 'data/bailiwick.db'])
-        assert.equal(statSync(ground.path(name)).mode & 0o077, 0, `${name} is for this user's eyes alone`);
     await first.stop();
     const second = ground.start();
     assert.equal((await (await second.actor(chosenToken)).get('/organizations/acme')).text, text);
   });
 
   test('what was answered as done is there after a crash', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const first = ground.start(['--admin-token', chosenToken]);
     const before = await first.actor(chosenToken);
     await before.make('/organizations', createsOrganization('acme'));
@@ -99,7 +96,7 @@ describe('first start', together, () => {
   });
 
   test('where the port cannot be opened nothing is made, and the next start is the first one', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const taken = createServer().listen(0, '127.0.0.1');
     t.after(() => taken.close());
     await once(taken, 'listening');
@@ -109,28 +106,11 @@ describe('first start', together, () => {
     const server = ground.start(['--demo']);
     await server.printed(/This is the first start/);
   });
-
-  test('sqlite::memory: every start is a first one with a new token, and makes no file', guard, async t => {
-    const ground = new Ground(t);
-    const tokens = [];
-    for (const start of ['first', 'second']) {
-      const server = ground.start(['--database', 'sqlite::memory:']);
-      await server.printed(/curl .*\n/);
-      const [token] = server.out.match(ourToken) ?? [];
-      const admin = await server.actor(token);
-      assert.equal((await admin.get('/organizations')).body.meta.pagination['total-count'], 0, start);
-      await admin.make('/organizations', createsOrganization('acme'));
-      await server.stop();
-      tokens.push(token);
-    }
-    assert.notEqual(tokens[0], tokens[1]);
-    assert.deepEqual(readdirSync(ground.folder), []);
-  });
 });
 
 describe('settings', together, () => {
   test('--help lists every setting with its variable and its default', guard, async t => {
-    const help = new Ground(t).run(['--help']);
+    const help = (await newGround(t)).run(['--help']);
     assert.deepEqual([(await help.exited).code, help.error], [0, '']);
     for (const [flag, variable, standard] of [
       ['--host', 'BAILIWICK_HOST', '127.0.0.1'],
@@ -152,7 +132,7 @@ describe('settings', together, () => {
   });
 
   test('--version prints the version and nothing else', guard, async t => {
-    const version = new Ground(t).run(['--version']);
+    const version = (await newGround(t)).run(['--version']);
     assert.deepEqual([(await version.exited).code, version.out, version.error], [0, `${packageJson.version}\n`, '']);
   });
 
@@ -161,7 +141,7 @@ describe('settings', together, () => {
     ['BAILIWICK_ADMIN_TOKEN', [], { BAILIWICK_ADMIN_TOKEN: chosenToken }],
   ] as const)
     test(`${by} sets the site admin’s token, which is not printed`, guard, async t => {
-      const server = new Ground(t).start(args, environment);
+      const server = (await newGround(t)).start(args, environment);
       const [line] = await server.printed(/curl .*\n/);
       const { data } = await pastedJson(line, { BAILIWICK_ADMIN_TOKEN: chosenToken });
       assert.equal(data.attributes.username, 'admin');
@@ -169,41 +149,6 @@ describe('settings', together, () => {
       assert.ok(!`${server.out}${server.error}`.includes(chosenToken), server.out);
       assert.doesNotMatch(server.out, ourToken);
     });
-
-  test('a flag wins over the environment, also over a value that would be wrong', guard, async t => {
-    const ground = new Ground(t);
-    const server = ground.start(
-      ['--admin-token', chosenToken, '--database', 'sqlite:flag.db', '--log-level', 'silent'],
-      {
-        BAILIWICK_PORT: 'nonsense',
-        BAILIWICK_ADMIN_TOKEN: 'another-token-that-nobody-uses',
-        DATABASE_URL: 'sqlite:environment.db',
-        BAILIWICK_LOG_LEVEL: 'debug',
-      },
-    );
-    assert.equal((await (await server.actor(chosenToken)).get('/account/details')).status, 200);
-    const client = await server.client();
-    const authorization = 'Bearer another-token-that-nobody-uses';
-    assert.equal((await client.send('GET', '/api/v2/account/details', { headers: { authorization } })).status, 401);
-    assert.ok(existsSync(ground.path('flag.db')) && !existsSync(ground.path('environment.db')));
-    await server.stop();
-    assert.equal(server.error, '');
-  });
-
-  test('the environment sets what no flag does', guard, async t => {
-    const ground = new Ground(t);
-    const server = ground.run([], {
-      BAILIWICK_PORT: '0',
-      BAILIWICK_HOST: '127.0.0.1',
-      DATABASE_URL: 'sqlite:environment.db',
-      BAILIWICK_LOG_LEVEL: 'silent',
-      BAILIWICK_PUBLIC_URL: '',
-    });
-    assert.match(await server.url(), /^http:\/\/127\.0\.0\.1:\d+$/);
-    assert.ok(existsSync(ground.path('environment.db')));
-    await server.stop();
-    assert.equal(server.error, '');
-  });
 
   test('--public-url is in the first line and in the links, whatever Host a request names', guard, async t => {
     const free = createServer().listen(0, '127.0.0.1');
@@ -219,7 +164,7 @@ describe('settings', together, () => {
       '--admin-token',
       chosenToken,
     ];
-    const server = new Ground(t).run(settings);
+    const server = (await newGround(t)).run(settings);
     assert.equal(await server.url(), 'https://access.example/base');
     await server.printed(/curl .*https:\/\/access\.example\/base\/api/);
     const client = new Client(`http://127.0.0.1:${port}`);
@@ -246,7 +191,7 @@ describe('listening', together, () => {
         process.nextTick(() => Array.isArray(result) ? done(null, result) : done(null, result.address, result.family));
       };
       syncBuiltinESMExports()`;
-    const server = new Ground(t).evaluate(twoAddresses, ['--host', 'localhost', '--port', '0']);
+    const server = (await newGround(t)).evaluate(twoAddresses, ['--host', 'localhost', '--port', '0']);
     const url = await server.url();
     assert.match(url, /^http:\/\/localhost:\d+$/);
     const { socket, received } = await dial(t, url);
@@ -262,13 +207,13 @@ describe('listening', together, () => {
   });
 
   test('a host that does not exist is refused in one line', guard, async t => {
-    const refused = new Ground(t).start(['--host', 'no-such-host.invalid']);
+    const refused = (await newGround(t)).start(['--host', 'no-such-host.invalid']);
     assert.equal((await refused.exited).code, 2);
     assert.match(refused.error, /^bailiwick: cannot listen on no-such-host\.invalid:0: [^\n]+\n$/);
   });
 
   test('SIGHUP without TLS is answered in the log, and the server goes on', guard, async t => {
-    const server = new Ground(t).start();
+    const server = (await newGround(t)).start();
     await server.url();
     server.child.kill('SIGHUP');
     await server.logged(/hangup: no certificate is read again, since TLS is off/);
@@ -279,6 +224,8 @@ describe('listening', together, () => {
 
 type Refusal = {
   readonly promise: string;
+  /** The one engine that it is about, if it is. */
+  readonly of?: Engine;
   readonly args?: readonly string[];
   readonly environment?: Environment;
   readonly prepare?: (ground: Ground, t: TestContext) => Promise<readonly string[]> | readonly string[];
@@ -327,11 +274,13 @@ const refusals: readonly Refusal[] = [
   },
   {
     promise: 'a folder that does not exist',
+    of: 'sqlite',
     args: ['--database', 'sqlite:./no/such/folder/x.db'],
     says: /sqlite:\.\/no\/such\/folder\/x\.db.*folder/,
   },
   {
     promise: 'a folder that is not writable',
+    of: 'sqlite',
     prepare: ground => {
       // To root every folder is writable but those of the kernel.
       if (process.getuid?.() === 0) return ['--database', 'sqlite:/proc/x.db'];
@@ -343,6 +292,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     promise: 'a file that is not a database',
+    of: 'sqlite',
     prepare: ground => {
       writeFileSync(ground.path('text.db'), 'Dear diary, '.repeat(100));
       return ['--database', 'sqlite:./text.db'];
@@ -351,24 +301,22 @@ const refusals: readonly Refusal[] = [
   },
   {
     promise: 'a database of another program',
-    prepare: ground => {
-      const other = new DatabaseSync(ground.path('other.db'));
-      other.exec('create table users (name text)');
-      other.close();
-      return ['--database', 'sqlite:./other.db'];
+    prepare: async ground => {
+      await ground.script('create table users (name text)');
+      return [];
     },
-    says: /other\.db/,
+    says: /cannot make the tables in /,
   },
   {
     promise: 'a database of a newer version that broke with this one',
     prepare: async ground => {
-      const first = ground.start(['--database', 'sqlite:./newer.db']);
+      const first = ground.start();
       await first.url();
       await first.stop();
-      const newer = new DatabaseSync(ground.path('newer.db'));
-      newer.exec("insert into schema_migrations values ('9999_later.breaking.sql', '2030-01-01T00:00:00.000Z')");
-      newer.close();
-      return ['--database', 'sqlite:./newer.db'];
+      await ground.script(
+        "insert into schema_migrations values ('9999_later.breaking.sql', '2030-01-01T00:00:00.000Z')",
+      );
+      return [];
     },
     says: /newer version.*9999_later/,
   },
@@ -385,9 +333,10 @@ const refusals: readonly Refusal[] = [
 ];
 
 describe('a start that cannot succeed says why in one line, and exits with 2', together, () => {
-  for (const { promise, args = [], environment = {}, prepare, says } of refusals)
+  const here = refusals.filter(({ of = engine }) => of === engine);
+  for (const { promise, args = [], environment = {}, prepare, says } of here)
     test(promise, guard, async t => {
-      const ground = new Ground(t);
+      const ground = await newGround(t);
       const more = (await prepare?.(ground, t)) ?? [];
       const refused = ground.start([...args, ...more], environment);
       const { code } = await refused.exited;
@@ -397,22 +346,87 @@ describe('a start that cannot succeed says why in one line, and exits with 2', t
       // A secret is not repeated to whoever mistyped it.
       assert.doesNotMatch(refused.error, /nineteen-characters|a-token-that|bbbb/);
     });
-
-  test('a database that another server has open, which goes on', guard, async t => {
-    const ground = new Ground(t);
-    const first = ground.start();
-    await first.url();
-    const second = ground.start();
-    const { code } = await second.exited;
-    assert.match(second.error, /^bailiwick: [^\n]+sqlite:\.\/data\/bailiwick\.db[^\n]+another process[^\n]+\n$/);
-    assert.deepEqual([code, second.out], [2, '']);
-    assert.equal((await (await first.client()).send('GET', '/readyz')).status, 200);
-  });
 });
+
+onlyOn('sqlite', () =>
+  describe('a file of SQLite’s', together, () => {
+    test('the file is in ./data by default, and for this user’s eyes alone', guard, async t => {
+      const ground = await newGround(t);
+      await ground.start().url();
+      assert.ok(existsSync(ground.path('data/bailiwick.db')));
+      if (process.platform !== 'win32')
+        for (const name of ['data', 'data/bailiwick.db'])
+          assert.equal(statSync(ground.path(name)).mode & 0o077, 0, name);
+    });
+
+    test('sqlite::memory: every start is a first one with a new token, and makes no file', guard, async t => {
+      const ground = await newGround(t);
+      const tokens = [];
+      for (const start of ['first', 'second']) {
+        const server = ground.start(['--database', 'sqlite::memory:']);
+        await server.printed(/curl .*\n/);
+        const [token] = server.out.match(ourToken) ?? [];
+        const admin = await server.actor(token);
+        assert.equal((await admin.get('/organizations')).body.meta.pagination['total-count'], 0, start);
+        await admin.make('/organizations', createsOrganization('acme'));
+        await server.stop();
+        tokens.push(token);
+      }
+      assert.notEqual(tokens[0], tokens[1]);
+      assert.deepEqual(readdirSync(ground.folder), []);
+    });
+
+    test('a flag wins over the environment, also over a value that would be wrong', guard, async t => {
+      const ground = await newGround(t);
+      const server = ground.start(
+        ['--admin-token', chosenToken, '--database', 'sqlite:flag.db', '--log-level', 'silent'],
+        {
+          BAILIWICK_PORT: 'nonsense',
+          BAILIWICK_ADMIN_TOKEN: 'another-token-that-nobody-uses',
+          DATABASE_URL: 'sqlite:environment.db',
+          BAILIWICK_LOG_LEVEL: 'debug',
+        },
+      );
+      assert.equal((await (await server.actor(chosenToken)).get('/account/details')).status, 200);
+      const client = await server.client();
+      const authorization = 'Bearer another-token-that-nobody-uses';
+      assert.equal((await client.send('GET', '/api/v2/account/details', { headers: { authorization } })).status, 401);
+      assert.ok(existsSync(ground.path('flag.db')) && !existsSync(ground.path('environment.db')));
+      await server.stop();
+      assert.equal(server.error, '');
+    });
+
+    test('the environment sets what no flag does', guard, async t => {
+      const ground = await newGround(t);
+      const server = ground.run([], {
+        BAILIWICK_PORT: '0',
+        BAILIWICK_HOST: '127.0.0.1',
+        DATABASE_URL: 'sqlite:environment.db',
+        BAILIWICK_LOG_LEVEL: 'silent',
+        BAILIWICK_PUBLIC_URL: '',
+      });
+      assert.match(await server.url(), /^http:\/\/127\.0\.0\.1:\d+$/);
+      assert.ok(existsSync(ground.path('environment.db')));
+      await server.stop();
+      assert.equal(server.error, '');
+    });
+
+    test('a database that another server has open, which goes on', guard, async t => {
+      const ground = await newGround(t);
+      const first = ground.start();
+      await first.url();
+      const second = ground.start();
+      const { code } = await second.exited;
+      assert.match(second.error, /^bailiwick: [^\n]+sqlite:\.\/data\/bailiwick\.db[^\n]+another process[^\n]+\n$/);
+      assert.deepEqual([code, second.out], [2, '']);
+      assert.equal((await (await first.client()).send('GET', '/readyz')).status, 200);
+    });
+  }),
+);
 
 describe('--demo', together, () => {
   test('prints tokens that work and show what it says they show', guard, async t => {
-    const server = new Ground(t).start(['--demo']);
+    const server = (await newGround(t)).start(['--demo']);
     await server.printed(/team-projects\/tprj-\w+'\n/);
     const project = /\((prj-\w+)\)/.exec(server.out)?.[1];
     const tokenOf = (who: string) => new RegExp(`^  ${who} .*\n +(\\S+)$`, 'm').exec(server.out)?.[1];
@@ -455,7 +469,7 @@ describe('--demo', together, () => {
   });
 
   test('prints lines that work when pasted', guard, async t => {
-    const server = new Ground(t).start(['--demo']);
+    const server = (await newGround(t)).start(['--demo']);
     await server.printed(/team-projects\/tprj-\w+'\n/);
     const lines = server.out.match(/^ {2}curl -g .*$/gm) ?? [];
     assert.equal(lines.length, 6);
@@ -470,7 +484,7 @@ describe('--demo', together, () => {
   });
 
   test('is there after a restart, and says nothing then', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const first = ground.start(['--demo', '--admin-token', chosenToken]);
     await first.printed(/team-projects\/tprj-\w+'\n/);
     const olivia = /^ {2}olivia .*\n +(\S+)$/m.exec(first.out)?.[1];
@@ -543,7 +557,7 @@ const answeredWhileStopping = async (t: TestContext, ground: Ground, signal: 'SI
 describe('stopping', together, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`${signal} exits with 0 while an idle keep-alive connection is open`, guard, async t => {
-      const server = new Ground(t).start();
+      const server = (await newGround(t)).start();
       const url = await server.url();
       const agent = new Agent({ keepAlive: true });
       t.after(() => agent.destroy());
@@ -554,7 +568,7 @@ describe('stopping', together, () => {
     });
 
     test(`${signal} lets a request in flight have its answer, and what it did is kept`, guard, async t => {
-      const ground = new Ground(t);
+      const ground = await newGround(t);
       const { server, socket } = await answeredWhileStopping(t, ground, signal);
       socket.destroy();
       assert.deepEqual(await server.exited, { code: 0, signal: null });
@@ -567,13 +581,13 @@ describe('stopping', together, () => {
     'a client that had an answer meanwhile and keeps its connection does not keep it from stopping',
     brief,
     async t => {
-      const { server } = await answeredWhileStopping(t, new Ground(t), 'SIGTERM');
+      const { server } = await answeredWhileStopping(t, await newGround(t), 'SIGTERM');
       assert.deepEqual(await server.exited, { code: 0, signal: null });
     },
   );
 
   test('a connection that never says anything does not keep it from stopping', guard, async t => {
-    const server = new Ground(t).start();
+    const server = (await newGround(t)).start();
     await dial(t, await server.url());
     await server.stop();
   });
@@ -585,7 +599,7 @@ describe('stopping', together, () => {
     'garbage, and keeps its side open': '\0\0\0',
   }))
     test(`a client that sent ${what} does not keep it from stopping`, guard, async t => {
-      const server = new Ground(t).start(['--admin-token', chosenToken]);
+      const server = (await newGround(t)).start(['--admin-token', chosenToken]);
       await server.printed(/curl/);
       const socket = connect({
         port: Number(new URL(await server.url()).port),
@@ -601,7 +615,7 @@ describe('stopping', together, () => {
     });
 
   test('connections that ask for a tunnel and are reset do not end it', guard, async t => {
-    const server = new Ground(t).start();
+    const server = (await newGround(t)).start();
     const port = Number(new URL(await server.url()).port);
     for (let index = 0; index < 100; index++) {
       const socket = connect(port, '127.0.0.1');
@@ -615,7 +629,7 @@ describe('stopping', together, () => {
   });
 
   test('when a token was last used is written down before it ends, and not before', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const settings = ['--admin-token', chosenToken];
     const lastUsed = async (server: Running) => {
       const admin = await server.actor(chosenToken);
@@ -632,7 +646,7 @@ describe('stopping', together, () => {
   });
 
   test('a second signal changes nothing', guard, async t => {
-    const server = new Ground(t).start();
+    const server = (await newGround(t)).start();
     await server.url();
     server.child.kill('SIGINT');
     server.child.kill('SIGTERM');
@@ -647,7 +661,7 @@ describe('stopping', together, () => {
   };
 
   test('through the launcher’s own child: signals reach it, and its exit code comes back', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const server = ground.start([], npm);
     assert.equal((await (await server.client()).send('GET', '/healthz')).status, 200);
     server.child.kill('SIGHUP');
@@ -659,7 +673,7 @@ describe('stopping', together, () => {
   });
 
   test('under npm, a server whose launcher is gone without a word stops too', guard, async t => {
-    const server = new Ground(t).start([], npm);
+    const server = (await newGround(t)).start([], npm);
     const url = await server.url();
     server.child.kill('SIGKILL');
     await refusesConnections(url);
@@ -669,7 +683,7 @@ describe('stopping', together, () => {
 
 describe('the launcher', together, () => {
   test('on a Node that is too old, the packaged one is used without a word', guard, async t => {
-    const old = new Ground(t).evaluate("Object.defineProperty(process, 'version', { value: 'v20.1.0' })");
+    const old = (await newGround(t)).evaluate("Object.defineProperty(process, 'version', { value: 'v20.1.0' })");
     assert.deepEqual(await old.exited, { code: 0, signal: null }, old.error);
     assert.equal(old.out.trim(), packageJson.version);
     assert.equal(old.error, '');
@@ -677,7 +691,9 @@ describe('the launcher', together, () => {
 
   test('where there is no packaged one either, one line says what to install', guard, async t => {
     const nowhere = "Object.defineProperty(process, 'platform', { value: 'plan9' })";
-    const old = new Ground(t).evaluate(`Object.defineProperty(process, 'version', { value: 'v20.1.0' }); ${nowhere}`);
+    const old = (await newGround(t)).evaluate(
+      `Object.defineProperty(process, 'version', { value: 'v20.1.0' }); ${nowhere}`,
+    );
     assert.equal((await old.exited).code, 2);
     assert.match(old.error, /^bailiwick: needs Node 24 or newer[^\n]+\n$/);
   });
@@ -686,7 +702,7 @@ describe('the launcher', together, () => {
 describe('a fast start', together, () => {
   /** What one start has loaded, and where it keeps what it compiled. */
   const observed = async (t: TestContext): Promise<Json> => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const watch = `
       import module from 'node:module';
       import { writeFileSync } from 'node:fs';
@@ -696,8 +712,7 @@ describe('a fast start', together, () => {
         const [builtin, cache] = [process.moduleLoadList, module.getCompileCacheDir()];
         writeFileSync('observed.json', JSON.stringify({ files, builtin, cache }));
       })`;
-    const args = ['--database', 'sqlite::memory:', '--port', '0'];
-    const server = ground.evaluate(watch, args, { NODE_COMPILE_CACHE: '' });
+    const server = ground.evaluate(watch, ['--port', '0'], { NODE_COMPILE_CACHE: '' });
     assert.equal((await (await server.client()).send('GET', '/api/v2/ping')).status, 204);
     await server.stop();
     return JSON.parse(readFileSync(ground.path('observed.json'), 'utf8'));
@@ -724,7 +739,7 @@ describe('a fast start', together, () => {
 
 describe('a lost admin token', together, () => {
   test('--new-admin-token makes another, prints it once, and leaves the others', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const first = ground.start(['--admin-token', chosenToken]);
     await first.printed(/curl/);
     await first.stop();
@@ -780,14 +795,14 @@ describe('logs', together, () => {
   };
 
   test('at debug every request is there, and no token and no body', guard, async t => {
-    const server = new Ground(t).start(['--admin-token', chosenToken, '--log-level', 'debug']);
+    const server = (await newGround(t)).start(['--admin-token', chosenToken, '--log-level', 'debug']);
     for (const secret of await talk(server)) assert.ok(!server.error.includes(secret), `${secret} in ${server.error}`);
     assert.match(server.error, /no-such-path/);
     assert.match(server.error, /\/api\/v2\/admin\/users/);
   });
 
   test('at the default level there is no line per request, and no token and no body', guard, async t => {
-    const server = new Ground(t).start(['--admin-token', chosenToken]);
+    const server = (await newGround(t)).start(['--admin-token', chosenToken]);
     for (const secret of await talk(server)) assert.ok(!server.error.includes(secret), `${secret} in ${server.error}`);
     assert.doesNotMatch(server.error, /api\/v2|no-such-path|reqId|incoming request|request completed/);
     assert.ok(server.error.split('\n').length <= 3, server.error);

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { organizationPermissions } from '../src/core/authority.ts';
-import { openSqlite } from '../src/store/sqlite.ts';
 import { fresh, idsOf, namesOf } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
+import { newStore } from './support/engine.ts';
 import { type Entry, recording } from './support/recording.ts';
 import { startServer } from './support/server.ts';
 import { type Actor, Directory, newDirectory } from './support/world.ts';
@@ -141,7 +141,7 @@ describe('include=users,organization-memberships', () => {
 
   test('costs one statement for each kind that is asked for, however many teams there are', async t => {
     const log: Entry[] = [];
-    const server = await startServer({ store: recording(openSqlite(':memory:'), log) });
+    const server = await startServer({ store: recording(await newStore(), log) });
     t.after(() => server.close());
     const here = new Directory(server);
     const { actor } = await here.user('lister');

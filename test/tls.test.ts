@@ -11,7 +11,8 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { selfSigned } from '../src/server/certificate.ts';
 import { assertErrors, Client, mediaType } from './support/client.ts';
-import { chosenToken, Ground, guard, type Running, together } from './support/program.ts';
+import { onlyOn } from './support/engine.ts';
+import { chosenToken, type Ground, guard, newGround, type Running, together } from './support/program.ts';
 import { raw, rawRequest } from './support/raw.ts';
 import { startServer, type TestServer } from './support/server.ts';
 import { pasted } from './support/shell.ts';
@@ -54,7 +55,7 @@ describe('a certificate of its own', together, () => {
   });
 
   test('is made beside the data, and the lines that are printed work when pasted', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const server = ground.start(['--tls-self-signed', '--demo']);
     await server.printed(/team-projects\/tprj-\w+'\n/);
     const { certificate, key } = own(ground);
@@ -72,7 +73,7 @@ describe('a certificate of its own', together, () => {
   });
 
   test('is for this machine, no authority, and valid no longer than clients accept', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const server = ground.start(['--tls-self-signed']);
     await server.url();
     const text = readFileSync(own(ground).certificate, 'utf8');
@@ -92,7 +93,7 @@ describe('a certificate of its own', together, () => {
   });
 
   test('is for the host and for the public URL’s host too', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const flags = ['--tls-self-signed', '--host', '0.0.0.0', '--public-url', 'https://[2001:db8::7]:8443/base'];
     await ground.start(flags).url();
     const { subjectAltName } = new X509Certificate(readFileSync(own(ground).certificate));
@@ -100,7 +101,7 @@ describe('a certificate of its own', together, () => {
   });
 
   test('is kept from start to start', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const texts = [];
     for (const news of [/was made/, /^(?!.*was made)/s, /^(?!.*was made)/s]) {
       const server = ground.start(['--tls-self-signed']);
@@ -122,7 +123,7 @@ describe('a certificate of its own', together, () => {
     ['is damaged', own => writeFileSync(own.certificate, 'Dear diary'), /no certificate in PEM/],
   ] as readonly (readonly [string, (own: { certificate: string; key: string }) => void, RegExp])[])
     test(`is made anew, and that is said, when the one on the disk ${when}`, guard, async t => {
-      const ground = new Ground(t);
+      const ground = await newGround(t);
       mkdirSync(dirname(own(ground).key), { recursive: true });
       writePair(own(ground), newPair());
       const good = readFileSync(own(ground).certificate, 'utf8');
@@ -141,23 +142,25 @@ describe('a certificate of its own', together, () => {
     writeFileSync(own.key, key);
   };
 
-  test('with sqlite::memory: it is kept in ./data/tls, and nothing else is', guard, async t => {
-    const ground = new Ground(t);
-    const server = ground.start(['--database', 'sqlite::memory:'], { BAILIWICK_TLS_SELF_SIGNED: 'true' });
-    assert.equal((await (await server.client()).send('GET', '/readyz')).status, 200);
-    await server.stop();
-    assert.deepEqual(readdirSync(ground.path('data'), { recursive: true }).sort(), [
-      'tls',
-      'tls/certificate.pem',
-      'tls/key.pem',
-    ]);
-  });
+  onlyOn('sqlite', () =>
+    test('with sqlite::memory: it is kept in ./data/tls, and nothing else is', guard, async t => {
+      const ground = await newGround(t);
+      const server = ground.start(['--database', 'sqlite::memory:'], { BAILIWICK_TLS_SELF_SIGNED: 'true' });
+      assert.equal((await (await server.client()).send('GET', '/readyz')).status, 200);
+      await server.stop();
+      assert.deepEqual(readdirSync(ground.path('data'), { recursive: true }).sort(), [
+        'tls',
+        'tls/certificate.pem',
+        'tls/key.pem',
+      ]);
+    }),
+  );
 });
 
 describe('a certificate of the operator’s', together, () => {
   for (const by of ['flags', 'environment'] as const)
     test(`is served by ${by}, and links are https`, guard, async t => {
-      const ground = new Ground(t);
+      const ground = await newGround(t);
       const { cert, flags } = keep(ground);
       const environment = { BAILIWICK_TLS_CERT: 'cert.pem', BAILIWICK_TLS_KEY: 'key.pem' };
       const more = ['--admin-token', chosenToken];
@@ -172,7 +175,7 @@ describe('a certificate of the operator’s', together, () => {
     });
 
   test('TLS 1.2 and 1.3 are spoken, and nothing older', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const { cert, flags } = keep(ground);
     const port = await portOf(ground.start(flags));
     const old = { minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
@@ -185,7 +188,7 @@ describe('a certificate of the operator’s', together, () => {
   });
 
   test('SIGHUP: the renewed one is used from the next connection on, and open connections stay', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const first = keep(ground);
     const server = ground.start(first.flags);
     const port = await portOf(server);
@@ -211,7 +214,7 @@ describe('a certificate of the operator’s', together, () => {
   });
 
   test('SIGHUP: a bad one is named in the log, and the one of before goes on', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const { cert, flags } = keep(ground);
     const server = ground.start(flags);
     const port = await portOf(server);
@@ -295,7 +298,7 @@ describe('a start with TLS that cannot succeed says why in one line, and exits w
   ];
   for (const { promise, args = flags, environment = {}, spoil, says } of refusals)
     test(promise, guard, async t => {
-      const ground = new Ground(t);
+      const ground = await newGround(t);
       keep(ground);
       spoil?.(ground);
       const refused = ground.start(args, environment);
@@ -379,7 +382,7 @@ describe('sockets under TLS', () => {
   });
 
   test('a client that refuses the certificate leaves no line in the log', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const { cert, flags } = keep(ground);
     const program = ground.start(flags);
     const port = await portOf(program);
@@ -392,7 +395,7 @@ describe('sockets under TLS', () => {
 
 describe('stopping under TLS', together, () => {
   const started = async (t: TestContext) => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const { cert, flags } = keep(ground);
     const server = ground.start([...flags, '--admin-token', chosenToken]);
     const port = await portOf(server);

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '../src/store/sql.ts';
-import { openSqlite } from '../src/store/sqlite.ts';
 import { TokenUses } from '../src/store/token-uses.ts';
 import { fresh, idsOf, pointers } from './support/answers.ts';
 import type { Json } from './support/client.ts';
+import { newStore } from './support/engine.ts';
 import { recording } from './support/recording.ts';
 import { filled, newWorld, poolOf, routesOf } from './support/routes.ts';
 import { startServer } from './support/server.ts';
@@ -469,7 +469,7 @@ describe('last-used-at', () => {
 
   test('what another server wrote later stays, and what could not be written is written the next time', async t => {
     let broken = false;
-    const store = recording(openSqlite(':memory:'), [], ({ chunks }) => {
+    const store = recording(await newStore(), [], ({ chunks }) => {
       if (broken && chunks.join('').includes('set last_used_at')) throw new Error('not now');
     });
     const server = await startServer({ store });

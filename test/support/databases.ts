@@ -14,23 +14,27 @@ export const inDatabase = (url: string, database: string): string => {
 export class Databases {
   readonly url: string;
   #client: Promise<Client> | undefined;
-  #waiting = 0;
+  #line: Promise<unknown> = Promise.resolve();
   #made = 0;
 
   constructor(url: string) {
     this.url = url;
   }
 
-  /** One connection for all, which keeps no process from its end unless it is asked something. */
-  async #ask(text: string): Promise<Record<string, unknown>[]> {
-    this.#client ??= this.#connected();
-    const client = await this.#client;
-    if (this.#waiting++ === 0) client.ref();
-    try {
-      return (await client.query(text)).rows;
-    } finally {
-      if (--this.#waiting === 0) client.unref();
-    }
+  /** One connection for all, one question after the other; it keeps no process from its end unless it is asked something. */
+  #ask(text: string): Promise<Record<string, unknown>[]> {
+    const answer = this.#line.then(async () => {
+      this.#client ??= this.#connected();
+      const client = await this.#client;
+      client.ref();
+      try {
+        return (await client.query(text)).rows;
+      } finally {
+        client.unref();
+      }
+    });
+    this.#line = answer.catch(() => {});
+    return answer;
   }
 
   async #connected(): Promise<Client> {
@@ -65,6 +69,7 @@ export class Databases {
   }
 
   async close(): Promise<void> {
+    await this.#line;
     const client = await this.#client?.catch(() => undefined);
     client?.ref();
     await client?.end();

@@ -3,13 +3,16 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { Readable } from 'node:stream';
 import { after, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Client as PostgresClient } from 'pg';
 import { Client } from './client.ts';
+import { type Database, newDatabase } from './engine.ts';
 import { Actor } from './world.ts';
 
 const program = fileURLToPath(new URL('../../bin/bailiwick.js', import.meta.url));
@@ -138,14 +141,17 @@ export class Running {
   }
 }
 
-/** A folder of its own for a test, and the processes started in it. */
+/** A folder and a database of its own for a test, and the processes started there. */
 export class Ground {
   readonly folder = mkdtempSync(join(tmpdir(), 'bailiwick-'));
   readonly #started: Running[] = [];
+  readonly #database: Database;
 
-  constructor(t: TestContext) {
+  constructor(t: TestContext, database: Database) {
+    this.#database = database;
     t.after(async () => {
       for (const started of this.#started) await started.end();
+      database.drop();
       rmSync(this.folder, { recursive: true, force: true });
     });
   }
@@ -156,15 +162,36 @@ export class Ground {
 
   /** As given, with nothing added. */
   run(args: readonly string[], environment: Environment = {}): Running {
-    const started = new Running(this.folder, args, environment);
-    this.#started.push(started);
-    return started;
+    return this.#run(args, environment);
   }
 
   /** A piece of a program, before the launcher has its turn with these arguments. */
   evaluate(code: string, args: readonly string[] = ['--version'], environment: Environment = {}): Running {
     const whole = `${code}; process.argv.splice(1, 0, 'x'); await import(${JSON.stringify(program)})`;
-    const started = new Running(this.folder, args, environment, ['--input-type=module', '-e', whole, '--']);
+    return this.#run(args, environment, ['--input-type=module', '-e', whole, '--']);
+  }
+
+  /** Done to its database while no program has it open. */
+  async script(text: string): Promise<void> {
+    const { url } = this.#database;
+    if (url === undefined) {
+      mkdirSync(this.path('data'), { recursive: true });
+      const file = new DatabaseSync(this.path('data/bailiwick.db'));
+      file.exec(text);
+      file.close();
+    } else {
+      const client = new PostgresClient({ connectionString: url });
+      await client.connect();
+      await client.query(text);
+      await client.end();
+    }
+  }
+
+  /** On the database of the ground, unless a flag or the environment names another. */
+  #run(args: readonly string[], environment: Environment, starting?: readonly string[]): Running {
+    const { url } = this.#database;
+    const named = url === undefined ? {} : { DATABASE_URL: url };
+    const started = new Running(this.folder, args, { ...named, ...environment }, starting);
     this.#started.push(started);
     return started;
   }
@@ -173,6 +200,8 @@ export class Ground {
     return this.run(['--port', '0', ...args], environment);
   }
 }
+
+export const newGround = async (t: TestContext): Promise<Ground> => new Ground(t, await newDatabase());
 
 // Against a test that hangs, not a measure of anything.
 export const guard = { timeout: 60_000 };

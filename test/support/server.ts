@@ -7,10 +7,10 @@ import { addSiteAdmin, tokenKey } from '../../src/server/first-start.ts';
 import { sow } from '../../src/server/seed.ts';
 import type { Random } from '../../src/store/id.ts';
 import { migrate } from '../../src/store/migrations.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
 import type { Store } from '../../src/store/store.ts';
 import { TokenUses } from '../../src/store/token-uses.ts';
 import { Client } from './client.ts';
+import { newStore } from './engine.ts';
 
 export const seeded = (seed: number): (() => number) => {
   let state = seed >>> 0;
@@ -41,11 +41,12 @@ export type TestServer = {
 
 export const startServer = async ({
   seed = 1,
-  store = openSqlite(':memory:'),
+  store: given = undefined as Store | undefined,
   publicUrl = 'https://bailiwick.example',
   tls = undefined as { readonly cert: string; readonly key: string } | undefined,
   world = undefined as World | undefined,
 } = {}): Promise<TestServer> => {
+  const store = given ?? (await newStore());
   let next = seeded(seed);
   let time = Date.parse('2026-01-01T00:00:00.000Z');
   const now = () => new Date(time++);
