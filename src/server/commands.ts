@@ -18,6 +18,11 @@ export const commands: readonly Command[] = [
     help: 'bring the database to the schema of this version',
     load: async () => (await import('./migrate.ts')).runMigrate,
   },
+  {
+    usage: 'audit verify',
+    help: 'recompute the audit trail: exit code 0 when it is whole, 1 when it is not, 2 when that cannot be told',
+    load: async () => (await import('./audit-verify.ts')).runAuditVerify,
+  },
 ];
 
 const isArgument = (word: string): boolean => /^[A-Z]+$/.test(word);

@@ -109,6 +109,13 @@ const settings = [
     wrong: value => (value === '' ? 'must not be empty' : undefined),
   },
   {
+    flag: 'anchors',
+    variable: 'BAILIWICK_ANCHORS',
+    value: 'FILE',
+    help: 'for audit verify: compare with the ends of the chains in this file, and write them there when all is well',
+    wrong: value => (value === '' ? 'must not be empty' : undefined),
+  },
+  {
     flag: 'log-level',
     variable: 'BAILIWICK_LOG_LEVEL',
     value: 'LEVEL',
@@ -156,6 +163,7 @@ export type Settings = {
   readonly adminToken: string | undefined;
   readonly tls: Files | 'self-signed' | undefined;
   readonly seed: string | undefined;
+  readonly anchors: string | undefined;
   readonly logLevel: string;
   readonly demo: boolean;
   readonly newAdminToken: boolean;
@@ -193,6 +201,7 @@ export const readSettings = (flags: Flags, environment: NodeJS.ProcessEnv): Sett
     adminToken: chosen('admin-token'),
     tls: tlsOf(chosen('tls-cert'), chosen('tls-key'), isOn('tls-self-signed')),
     seed: chosen('seed'),
+    anchors: chosen('anchors'),
     logLevel: chosen('log-level') as string,
     demo: isOn('demo'),
     newAdminToken: isOn('new-admin-token'),

@@ -1,6 +1,10 @@
-/** One row for every change, stored in the same transaction: who, with which token, what, before and after. */
+/**
+ * One row for every change, stored in the same transaction: who, with which token, what, before and after.
+ * The rows of an organization are a chain: each has the hash of the one before it, and of all that it says itself.
+ */
 
-import { sql } from './sql.ts';
+import { hash } from 'node:crypto';
+import { type Sql, sql, type Value } from './sql.ts';
 import type { Tx } from './store.ts';
 
 /** The type of an actor that is no user, team or organization but the server itself. */
@@ -20,16 +24,71 @@ export type AuditEvent = {
   readonly after: unknown;
 };
 
+/** All that a row says, in the order in which it is hashed. */
+export const told = sql`
+  id, organization_id, action, resource_type, resource_id, actor_type, actor_id, actor_name, token_id, request_id, created_at,
+  before_change, after_change`;
+
+export type Told = readonly [
+  id: string,
+  organization: string | null,
+  action: string,
+  resourceType: string,
+  resource: string,
+  actorType: string,
+  actor: string,
+  actorName: string | null,
+  token: string,
+  request: string,
+  createdAt: string,
+  before: string | null,
+  after: string | null,
+];
+
+/** What belongs to no organization is a chain of its own; no id of an organization is spelled like it. */
+export const siteChain = 'site';
+
+export const chainOf = (organization: string | null): string => organization ?? siteChain;
+
+/** The last row of a chain. */
+export type Head = { readonly position: number; readonly hash: string };
+
+/** As a JSON array, so that no two rows are written alike. */
+export const hashOf = (chain: string, position: number, previous: string | null, row: Told): string =>
+  hash('sha256', JSON.stringify([chain, position, previous, ...row]));
+
+/** Where a row stands once it follows the last of its chain. */
+export const following = (chain: string, last: Head | undefined, row: Told): Head & { previous: string | null } => {
+  const position = (last?.position ?? 0) + 1;
+  const previous = last?.hash ?? null;
+  return { position, previous, hash: hashOf(chain, position, previous, row) };
+};
+
+export const moveHead = (tx: Tx, chain: string, { position, hash }: Head): Promise<number> =>
+  tx.run(sql`
+    insert into audit_heads (chain, position, hash)
+    values (${chain}, ${position}, ${hash})
+    on conflict (chain) do update set position = excluded.position, hash = excluded.hash`);
+
 const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
 
-export const addAuditEvent = (tx: Tx, event: AuditEvent): Promise<number> =>
-  tx.run(sql`
-    insert into audit_events (
-      id, organization_id, action, resource_type, resource_id, actor_type, actor_id, actor_name, token_id, request_id, created_at,
-      before_change, after_change
-    )
-    values (
-      ${event.id}, ${event.organization}, ${event.action}, ${event.resource.type}, ${event.resource.id},
-      ${event.actor.type}, ${event.actor.id}, ${event.actor.name}, ${event.token}, ${event.request}, ${event.createdAt},
-      ${json(event.before)}, ${json(event.after)}
-    )`);
+const listed = (values: readonly Value[]): Sql => ({ chunks: ['', ...values.slice(1).map(() => ', '), ''], values });
+
+/** Only within a write, which no other overtakes: two rows that follow the same one are refused. */
+export const addAuditEvent = async (tx: Tx, event: AuditEvent): Promise<void> => {
+  const { id, organization, action, resource, actor, token, request, createdAt } = event;
+  const row: Told = [
+    ...([id, organization, action, resource.type, resource.id, actor.type, actor.id, actor.name] as const),
+    ...([token, request, createdAt, json(event.before), json(event.after)] as const),
+  ];
+  const chain = chainOf(organization);
+  const head = await tx.row<[position: number, hash: string]>(sql`
+    select position, hash
+    from audit_heads
+    where chain = ${chain}`);
+  const link = following(chain, head && { position: head[0], hash: head[1] }, row);
+  await tx.run(sql`
+    insert into audit_events (${told}, chain, position, previous_hash, hash)
+    values (${listed([...row, chain, link.position, link.previous, link.hash])})`);
+  await moveHead(tx, chain, link);
+};

@@ -1,6 +1,7 @@
 /** Brings a database to the schema that this version needs: each file once, in order, whole or not at all. */
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { chainOldEvents } from './audit-chain.ts';
 import { sql } from './sql.ts';
 import { StartFault, type Store, type Tx, Unavailable } from './store.ts';
 
@@ -13,6 +14,9 @@ export const migrationNames = (folder = ownFolder): string[] =>
   readdirSync(folder)
     .filter(name => /^\d{4}_\w+(\.breaking)?\.sql$/.test(name))
     .sort();
+
+/** What a migration does beyond its SQL, after it and in its transaction. */
+const steps: Readonly<Record<string, (tx: Tx) => Promise<void>>> = { '0004_audit_chain.sql': tx => chainOldEvents(tx) };
 
 export type Schema = {
   /** What this version needs and the database has not. */
@@ -93,6 +97,7 @@ const apply = async (tx: Tx, name: string, folder: URL, now: () => Date): Promis
     )`);
   if (await tx.row(sql`select name from schema_migrations where name = ${name}`)) return false;
   await tx.script(readFileSync(new URL(name, folder), 'utf8'));
+  await steps[name]?.(tx);
   await tx.run(sql`insert into schema_migrations (name, applied_at) values (${name}, ${now().toISOString()})`);
   return true;
 };
