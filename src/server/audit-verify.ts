@@ -1,7 +1,7 @@
 /** `bailiwick audit verify`: whether the audit trail is what was written, row by row and chain by chain. */
 
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { type Anchors, type Ending, type Finding, verifyChains } from '../store/audit-chain.ts';
+import { type Anchors, counted, type Ending, type Finding, verifyChains } from '../store/audit-chain.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import { StartFault } from '../store/store.ts';
 import type { Settings } from './settings.ts';
@@ -30,16 +30,16 @@ export const runAuditVerify = async ({ database, anchors: file }: Settings): Pro
     })
     .finally(() => store.close());
   if (findings > 0) {
-    process.stdout.write(`The audit trail is not whole: ${findings} found in ${rows} rows.\n`);
+    process.stdout.write(`The audit trail is not whole: ${counted(findings, 'finding')} in ${counted(rows, 'row')}.\n`);
     process.exitCode = 1;
     return;
   }
   for (const { chain, name, position, hash } of endings)
-    process.stdout.write(`${placeOf(chain, name)}: ${position} rows, the last has the hash ${hash}\n`);
-  process.stdout.write(`The audit trail is whole: ${rows} rows in ${endings.length} chains.\n`);
+    process.stdout.write(`${placeOf(chain, name)}: ${counted(position, 'row')}, the last has the hash ${hash}\n`);
+  process.stdout.write(`The audit trail is whole: ${counted(rows, 'row')} in ${counted(endings.length, 'chain')}.\n`);
   if (file === undefined) return;
   keepAnchors(file, endings);
-  const news = anchors ? `It agrees with the ${anchors.size} anchors in` : 'Its first anchors are in';
+  const news = anchors ? `It agrees with the ${counted(anchors.size, 'anchor')} in` : 'Its first anchors are in';
   process.stdout.write(`${news} ${file}, which now has ${endings.length}.\n`);
 };
 

@@ -103,7 +103,7 @@ const chainsWithoutRows = sql`
   where not exists (select 1 from audit_events where audit_events.chain = known.chain and position is not null)
   order by chain`;
 
-const rowsOf = (count: number): string => (count === 1 ? '1 row' : `${count} rows`);
+export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** One chain, row by row; its head and its name are read at the beginning. */
 const walkAlong = async (tx: Tx, chain: string, anchor: Head | undefined, { found, ended }: Hearing) => {
@@ -125,7 +125,7 @@ const walkAlong = async (tx: Tx, chain: string, anchor: Head | undefined, { foun
     [at, last, event] = [position, hash, row[0]];
     if (hash === null) wrong('the row has no hash');
     else if (hash !== hashOf(chain, position, previous, row)) wrong('the row was changed, since its hash is another');
-    if (position > expected) wrong(`missing before this row: ${rowsOf(position - expected)}`);
+    if (position > expected) wrong(`missing before this row: ${counted(position - expected, 'row')}`);
     else if (position !== expected) wrong(`the row is out of place: position ${expected} comes next`);
     else if (previous !== before) wrong('the row does not follow the one before it, whose hash is another');
     if (position === anchor?.position && hash !== anchor.hash) wrong('the row is not the one that was anchored');
@@ -134,7 +134,7 @@ const walkAlong = async (tx: Tx, chain: string, anchor: Head | undefined, { foun
   const end = (): void => {
     if (headAt === null)
       wrong(event === null ? 'there is no row and no head' : 'the head is missing after this last row');
-    else if (headAt > at) wrong(`missing at the end: ${rowsOf(headAt - at)}`);
+    else if (headAt > at) wrong(`missing at the end: ${counted(headAt - at, 'row')}`);
     else if (headAt < at) wrong(`the head is at position ${headAt}, before this last row`);
     else if (headHash !== last) wrong('the head has another hash than this last row');
     if (anchor && anchor.position > at)
