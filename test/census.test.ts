@@ -14,7 +14,7 @@ import { newStore } from './support/engine.ts';
 import { walk } from './support/walk.ts';
 import { type Directory, newDirectory } from './support/world.ts';
 
-const open = ['/healthz', '/readyz', '/api/v2/ping', '/.well-known/terraform.json', '/openapi.json'];
+const open = ['/healthz', '/readyz', '/metrics', '/api/v2/ping', '/.well-known/terraform.json', '/openapi.json'];
 
 describe('the census of routes', () => {
   let directory: Directory;

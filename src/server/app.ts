@@ -19,6 +19,7 @@ import { largestBody, largestHead } from '../wire/limits.ts';
 import type { Query } from '../wire/paging.ts';
 import { everyAnswer, fail, plainMediaType, sendDocument, sendText } from './answers.ts';
 import { authenticate } from './authentication.ts';
+import { Metrics } from './metrics.ts';
 import { type OpenOperation, openOperations } from './open-operations.ts';
 import { Readiness } from './readiness.ts';
 import { answerOddRequests, clientErrorHandler, guardHandshakes, longestHandshake } from './sockets.ts';
@@ -49,6 +50,7 @@ export const buildApp = ({
   readiness = new Readiness(store),
   onRoute,
 }: AppOptions): FastifyInstance => {
+  const metrics = new Metrics();
   // A missing Host header is ours to refuse, in our own words.
   const http = { requireHostHeader: false, maxHeaderSize: largestHead };
   const options = {
@@ -62,8 +64,11 @@ export const buildApp = ({
     return503OnClosing: false,
     genReqId: requestId,
     clientErrorHandler,
-    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      fail(error, request, reply.headers(everyAnswer(request.id))),
+    // What the framework refuses passes none of the hooks.
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      metrics.observe(request, reply);
+      fail(error, request, reply.headers(everyAnswer(request.id)));
+    },
     // Longer than any address that the HTTP parser lets pass: an id is opaque.
     routerOptions: { maxParamLength: 64 * 1024 },
     // Bodies are ours to check: the framework need not load what would do it.
@@ -90,6 +95,7 @@ export const buildApp = ({
     setTimeout(() => app.server.closeAllConnections(), longestDrain).unref();
   });
   app.addHook('onRequest', (request, reply, done) => {
+    metrics.observe(request, reply);
     reply.headers(everyAnswer(request.id));
     // What is not served is answered before any body is read.
     if (request.is404) fail(new Fault(problemOfPath(request.url)), request, reply);
@@ -164,10 +170,20 @@ export const buildApp = ({
     const { status, body } = await operation.run();
     reply.headers(operation.headers ?? {});
     if (body === undefined) return reply.code(status).send();
-    return sendText(reply, status, plainMediaType, JSON.stringify(body));
+    return operation.media
+      ? sendText(reply, status, operation.media, `${body}`)
+      : sendText(reply, status, plainMediaType, JSON.stringify(body));
   };
 
-  const all = [...operations, ...openOperations(operations, { readiness, version, publicUrl: services.publicUrl })];
+  const all = [
+    ...operations,
+    ...openOperations(operations, {
+      readiness,
+      version,
+      publicUrl: services.publicUrl,
+      metrics: () => metrics.text(store, version),
+    }),
+  ];
   for (const operation of all) {
     const { method, path: url } = operation;
     if (operation.authentication === 'none') {

@@ -2,6 +2,7 @@
 
 import type { Operation, Since } from '../resources/operation.ts';
 import { exactly, oneOf, open, optional, type TSchema, text } from '../wire/schemas.ts';
+import { metricsMediaType } from './metrics.ts';
 import { openapi } from './openapi.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -14,6 +15,8 @@ export type OpenOperation = {
   readonly since: Since;
   /** By status; null where there is no body. */
   readonly answers: Readonly<Record<number, TSchema | null>>;
+  /** The media type of its answers, where they are text as it is and not JSON. */
+  readonly media?: string;
   /** What its answers carry beside what every answer does. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly run: () => Promise<{ readonly status: number; readonly body?: unknown }>;
@@ -39,6 +42,7 @@ export const openOperations = (
     readonly readiness: Readiness;
     readonly version: string;
     readonly publicUrl: () => string;
+    readonly metrics: () => Promise<string>;
   },
 ): OpenOperation[] => {
   let document: unknown;
@@ -60,6 +64,14 @@ export const openOperations = (
         503: exactly({ status: oneOf('not ready'), reason: text, database: optional(text), schema: optional(text) }),
       },
       run: () => server.readiness.now(),
+    },
+    {
+      ...common,
+      path: '/metrics',
+      summary: 'What the server counts of itself, for Prometheus; nothing of it is about what is stored',
+      media: metricsMediaType,
+      answers: { 200: text },
+      run: async () => ({ status: 200, body: await server.metrics() }),
     },
     {
       ...common,

@@ -134,7 +134,7 @@ const openObject = (operation: OpenOperation) => ({
       {
         description: titles[Number(status)],
         headers: { ...requestIdHeader, ...fixedHeaders(operation.headers ?? {}) },
-        ...(schema && content(schema, plainMediaType)),
+        ...(schema && content(schema, operation.media ?? plainMediaType)),
       },
     ]),
   ),

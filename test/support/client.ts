@@ -74,8 +74,9 @@ export class Client {
         incoming.on('end', () => {
           const text = Buffer.concat(chunks).toString();
           const { statusCode: status = 0, headers } = incoming;
-          const isJson = /json/.test(headers['content-type'] ?? '') && text !== '';
-          resolve({ status, headers, text, body: isJson ? JSON.parse(text) : undefined });
+          const type = headers['content-type'] ?? '';
+          const isJson = /json/.test(type) && text !== '';
+          resolve({ status, headers, text, body: isJson ? JSON.parse(text) : /^text\//.test(type) ? text : undefined });
         });
       });
       outgoing.on('error', reject);

@@ -184,7 +184,14 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
   await owner.delete(`/organization-memberships/${membership.id}`);
   await owner.delete('/organizations/walked');
   await admin.delete(`/admin/users/${bob.id}`);
-  for (const path of ['/healthz', '/readyz', '/api/v2/ping', '/.well-known/terraform.json', '/openapi.json'])
+  for (const path of [
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/api/v2/ping',
+    '/.well-known/terraform.json',
+    '/openapi.json',
+  ])
     await done(directory.server.client.call(undefined, 'GET', path), `GET ${path}`);
   return { owner: actor, writes };
 };
