@@ -23,6 +23,7 @@ import { Metrics } from './metrics.ts';
 import { type OpenOperation, openOperations } from './open-operations.ts';
 import { Readiness } from './readiness.ts';
 import { answerOddRequests, clientErrorHandler, guardHandshakes, longestHandshake } from './sockets.ts';
+import type { Tracing } from './tracing.ts';
 
 export type AppOptions = {
   readonly store: Store;
@@ -34,6 +35,8 @@ export type AppOptions = {
   /** Told of every use of a token; whoever made it writes it down. */
   readonly uses?: TokenUses;
   readonly readiness?: Readiness;
+  /** Where traces are wanted. */
+  readonly tracing?: Tracing | undefined;
   /** Told of every route as it is made. */
   readonly onRoute?: (method: string, path: string) => void;
 };
@@ -48,9 +51,18 @@ export const buildApp = ({
   tls,
   uses = new TokenUses(),
   readiness = new Readiness(store),
+  tracing,
   onRoute,
 }: AppOptions): FastifyInstance => {
   const metrics = new Metrics();
+  const storeFor = (request: FastifyRequest): Store => {
+    if (readiness.startingBecause !== undefined) throw new Unavailable('gone', readiness.startingBecause);
+    return tracing?.storeFor(request) ?? store;
+  };
+  const observe = (request: FastifyRequest, reply: FastifyReply): void => {
+    metrics.observe(request, reply);
+    tracing?.observe(request, reply);
+  };
   // A missing Host header is ours to refuse, in our own words.
   const http = { requireHostHeader: false, maxHeaderSize: largestHead };
   const options = {
@@ -66,7 +78,7 @@ export const buildApp = ({
     clientErrorHandler,
     // What the framework refuses passes none of the hooks.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
-      metrics.observe(request, reply);
+      observe(request, reply);
       fail(error, request, reply.headers(everyAnswer(request.id)));
     },
     // Longer than any address that the HTTP parser lets pass: an id is opaque.
@@ -95,7 +107,7 @@ export const buildApp = ({
     setTimeout(() => app.server.closeAllConnections(), longestDrain).unref();
   });
   app.addHook('onRequest', (request, reply, done) => {
-    metrics.observe(request, reply);
+    observe(request, reply);
     reply.headers(everyAnswer(request.id));
     // What is not served is answered before any body is read.
     if (request.is404) fail(new Fault(problemOfPath(request.url)), request, reply);
@@ -120,10 +132,6 @@ export const buildApp = ({
     return { kind: 'method not allowed', allowed: allowed.includes('GET') ? ['HEAD', ...allowed] : allowed };
   };
 
-  const expectStarted = (): void => {
-    if (readiness.startingBecause !== undefined) throw new Unavailable('gone', readiness.startingBecause);
-  };
-
   const callerOf = async (tx: Tx, request: FastifyRequest) => {
     const now = services.now().toISOString();
     const caller = await authenticate(tx, request.headers.authorization, services.tokenKey, now);
@@ -132,8 +140,7 @@ export const buildApp = ({
   };
 
   const serveRead = (operation: Read) => async (request: FastifyRequest, reply: FastifyReply) => {
-    expectStarted();
-    const document = await store.read(async tx => {
+    const document = await storeFor(request).read(async tx => {
       const caller = await callerOf(tx, request);
       return operation.run(new Request(tx, incoming(request, caller), operation, services));
     });
@@ -144,7 +151,7 @@ export const buildApp = ({
   };
 
   const serveWrite = (operation: Write) => async (request: FastifyRequest, reply: FastifyReply) => {
-    const { answer, tagged } = await store.write(async tx => {
+    const { answer, tagged } = await storeFor(request).write(async tx => {
       // Once more: what is committed is authorised by the state it is committed against.
       const caller = await callerOf(tx, request);
       const changed = await operation.run(new Request(tx, incoming(request, caller), operation, services));
@@ -196,10 +203,7 @@ export const buildApp = ({
         method,
         url,
         // Nobody's body is read without a token.
-        onRequest: async request => {
-          expectStarted();
-          await store.read(tx => callerOf(tx, request));
-        },
+        onRequest: async request => void (await storeFor(request).read(tx => callerOf(tx, request))),
         handler: serveWrite(operation),
       });
   }

@@ -20,6 +20,7 @@ import { Readiness } from './readiness.ts';
 import { helpText, readArguments, readSettings, type Settings } from './settings.ts';
 import { demoText, firstStartText, reachOf, trustText } from './texts.ts';
 import { type Tls, tlsFrom } from './tls.ts';
+import type { Tracing } from './tracing.ts';
 
 const { version } = packageJson;
 
@@ -65,6 +66,15 @@ const start = async (settings: Settings): Promise<void> => {
   const tls = tlsFrom(settings, now);
   const loaded = tls?.load();
   const uses = new TokenUses();
+  const tracing = settings.traces
+    ? (await import('./tracing.ts')).startTracing({
+        store,
+        version,
+        publicUrl: services.publicUrl,
+        environment: process.env,
+        tell: news => app.log.warn(news),
+      })
+    : undefined;
   const app = buildApp({
     store,
     services,
@@ -73,6 +83,7 @@ const start = async (settings: Settings): Promise<void> => {
     tls: loaded?.context,
     uses,
     readiness,
+    tracing,
   });
   const writeUses = () => uses.flush(store).catch(error => app.log.error({ err: error }, 'uses of tokens not written'));
 
@@ -81,7 +92,7 @@ const start = async (settings: Settings): Promise<void> => {
     listening ??= listen(app, settings).then(port => {
       publicUrl ||= `${tls ? 'https' : 'http'}://${reachable(settings.host)}:${port}`;
       setInterval(writeUses, 60_000).unref();
-      stopOnSignal(app, store, writeUses);
+      stopOnSignal(app, store, writeUses, tracing);
       reloadOnHangup(app, tls);
     });
     return listening;
@@ -192,7 +203,12 @@ const reachable = (host: string): string => {
   return host.includes(':') ? `[${host}]` : host;
 };
 
-const stopOnSignal = (app: FastifyInstance, store: Store, lastly: () => Promise<void>): void => {
+const stopOnSignal = (
+  app: FastifyInstance,
+  store: Store,
+  lastly: () => Promise<void>,
+  tracing: Tracing | undefined,
+): void => {
   let stopping = false;
   const stop = async (): Promise<void> => {
     // A terminal and the launcher may both pass on one Ctrl-C.
@@ -201,6 +217,7 @@ const stopOnSignal = (app: FastifyInstance, store: Store, lastly: () => Promise<
     await app.close();
     await lastly();
     await store.close();
+    await tracing?.end();
     process.exit(0);
   };
   process.on('SIGTERM', stop);

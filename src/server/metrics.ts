@@ -95,7 +95,8 @@ export class Metrics {
 }
 
 /** The pattern and never the address: what is not served is all one. */
-const routeOf = (request: FastifyRequest): string => (request.is404 ? 'none' : (request.routeOptions.url ?? 'none'));
+export const routeOf = (request: FastifyRequest): string =>
+  request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
 
 const durations = ({ labels, byBucket, seconds }: Series): Sample[] => {
   let count = 0;

@@ -167,6 +167,8 @@ export type Settings = {
   readonly logLevel: string;
   readonly demo: boolean;
   readonly newAdminToken: boolean;
+  /** Whether traces are exported: the exporter itself reads where, and how, from the environment. */
+  readonly traces: boolean;
 };
 
 type Flags = Readonly<Record<string, string | boolean | undefined>>;
@@ -205,7 +207,18 @@ export const readSettings = (flags: Flags, environment: NodeJS.ProcessEnv): Sett
     logLevel: chosen('log-level') as string,
     demo: isOn('demo'),
     newAdminToken: isOn('new-admin-token'),
+    traces: hasCollector(environment),
   };
+};
+
+/** As every OpenTelemetry SDK is told where its collector is. */
+const hasCollector = (environment: NodeJS.ProcessEnv): boolean => {
+  if (environment.OTEL_SDK_DISABLED === 'true') return false;
+  const given = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'].filter(name => environment[name]);
+  for (const name of given)
+    if (!/^https?:\/\//.test(environment[name] ?? '') || !URL.canParse(environment[name] ?? ''))
+      throw new StartFault(`${name} must be an http or https URL`);
+  return given.length > 0;
 };
 
 const tlsOf = (certificate: string | undefined, key: string | undefined, selfSigned: boolean): Settings['tls'] => {
@@ -266,6 +279,8 @@ export const helpText = (commands: readonly { readonly usage: string; readonly h
     'A setting is given by flag or by environment variable; the flag wins.',
     '',
     ...rows.map(({ left, middle, right }) => `${left.padEnd(width('left'))}${middle.padEnd(width('middle'))}${right}`),
+    '',
+    'Traces are exported where OTEL_EXPORTER_OTLP_ENDPOINT names a collector that speaks OTLP over HTTP.',
     '',
   ].join('\n');
 };

@@ -35,7 +35,7 @@ after(() => rmSync(compiled, { recursive: true, force: true }));
 /** The environment of the tests, without what would set the program; what one start compiles, the others need not. */
 const plainEnvironment: Environment = {
   ...(Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(BAILIWICK_|npm_|NODE_TEST_|DATABASE_URL$)/.test(name)),
+    Object.entries(process.env).filter(([name]) => !/^(BAILIWICK_|OTEL_|npm_|NODE_TEST_|DATABASE_URL$)/.test(name)),
   ) as Environment),
   NODE_COMPILE_CACHE: compiled,
 };
