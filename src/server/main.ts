@@ -25,6 +25,8 @@ import type { Tracing } from './tracing.ts';
 const { version } = packageJson;
 
 export const main = async (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> => {
+  // The data holds hashes of tokens: whatever is made is for this user's eyes alone.
+  process.umask(0o077);
   try {
     const { flags, words } = readArguments(args);
     if (flags.help) return void process.stdout.write(helpText(commands));
@@ -40,8 +42,6 @@ export const main = async (args: readonly string[], environment: NodeJS.ProcessE
 };
 
 const start = async (settings: Settings): Promise<void> => {
-  // The data holds hashes of tokens: it is for this user's eyes alone.
-  process.umask(0o077);
   if (settings.adminToken !== undefined && !isWellMade(settings.adminToken))
     throw new StartFault('the admin token looks like one of ours, but its checksum is wrong');
   if (settings.seed !== undefined && settings.demo)
