@@ -15,7 +15,7 @@ import {
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { fileOf } from '../src/store/sqlite-file.ts';
-import { chosenToken, Ground, guard, type Running, together } from './support/program.ts';
+import { chosenToken, type Ground, guard, newGround, type Running, together } from './support/program.ts';
 import type { Actor } from './support/world.ts';
 
 const settings = ['--admin-token', chosenToken];
@@ -73,7 +73,7 @@ const settled = async (ground: Ground): Promise<void> => {
 
 describe('backup', together, () => {
   test('while many clients write: all that was acknowledged before, each change with its audit row', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const { server, admin } = await started(ground);
     await admin.make('/organizations', organization('acme'));
     const acknowledged = new Set<string>();
@@ -111,7 +111,7 @@ describe('backup', together, () => {
   });
 
   test('without a server, and of one that was killed: what it had acknowledged last is in it', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const { server, admin } = await started(ground);
     await admin.make('/organizations', organization('acme'));
     await server.stop('SIGKILL');
@@ -125,7 +125,7 @@ describe('backup', together, () => {
   });
 
   test('killed half-way, it leaves nothing under the name of a backup, and the next one succeeds', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     await settled(ground);
     altered(
       ground.path(data),
@@ -156,7 +156,7 @@ describe('backup', together, () => {
   });
 
   test('is refused, and leaves nothing, where it cannot be made', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     await refused(ground.run(['backup', 'b.db']), /there is no database sqlite:\.\/data\/bailiwick\.db/);
     assert.ok(!existsSync(ground.path(data)), 'none is made either');
     await settled(ground);
@@ -182,7 +182,7 @@ describe('backup', together, () => {
 describe('restore', together, () => {
   test('brings back what was there, and keeps what it replaces', guard, async t => {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      const ground = new Ground(t);
+      const ground = await newGround(t);
       const { server, admin } = await started(ground);
       await admin.make('/organizations', organization('acme'));
       await done(ground.run(['backup', 'backup.db']));
@@ -205,7 +205,7 @@ describe('restore', together, () => {
   });
 
   test('works where there is no database yet, and again over itself', guard, async t => {
-    const [from, to] = [new Ground(t), new Ground(t)];
+    const [from, to] = [await newGround(t), await newGround(t)];
     await settled(from);
     await done(from.run(['backup', 'backup.db']));
     const backup = from.path('backup.db');
@@ -219,7 +219,7 @@ describe('restore', together, () => {
   });
 
   test('replaces a database that is damaged beyond reading, and keeps even that', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     await settled(ground);
     await done(ground.run(['backup', 'backup.db']));
     writeFileSync(ground.path(data), 'damaged');
@@ -231,7 +231,7 @@ describe('restore', together, () => {
   });
 
   test('is refused while a server has the database, by whatever name, and the server goes on', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const { admin, server } = await started(ground);
     await admin.make('/organizations', organization('acme'));
     await done(ground.run(['backup', 'backup.db']));
@@ -246,7 +246,7 @@ describe('restore', together, () => {
   });
 
   test('refuses what is no backup of ours, whole and of a known schema, and changes nothing', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     await settled(ground);
     await done(ground.run(['backup', 'good.db']));
     const before = readFileSync(ground.path(data));
