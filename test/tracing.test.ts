@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import type { Json } from './support/client.ts';
+import { engine } from './support/engine.ts';
 import { chosenToken, guard, newGround, type Running } from './support/program.ts';
 
 type Span = {
@@ -105,6 +105,9 @@ const serving = async (running: Running) => {
   return running.actor(chosenToken);
 };
 
+/** As the conventions name it. */
+const system = engine === 'postgres' ? 'postgresql' : engine;
+
 describe('traces', { concurrency: 2 }, () => {
   test('a PATCH is a tree: the request, what it asked of the store, each statement', guard, async t => {
     const collector = await Collector.open(t);
@@ -135,13 +138,13 @@ describe('traces', { concurrency: 2 }, () => {
     );
     for (const work of works) {
       assert.equal(work.kind, client);
-      assert.deepEqual(work.attributes, { 'db.system.name': 'sqlite', 'db.operation.name': work.name });
+      assert.deepEqual(work.attributes, { 'db.system.name': system, 'db.operation.name': work.name });
       const statements = collector.childrenOf(work);
       assert.ok(statements.length > 0);
       for (const { name, kind, attributes, traceId } of statements) {
         assert.deepEqual([kind, traceId], [client, request.traceId]);
         assert.deepEqual(attributes, {
-          'db.system.name': 'sqlite',
+          'db.system.name': system,
           'db.operation.name': name.split(' ')[0],
           'db.query.summary': name,
         });
@@ -199,9 +202,7 @@ describe('traces', { concurrency: 2 }, () => {
     await (await program.client()).send('GET', '/no/such/thing');
     await (await program.client()).send('PROPFIND', '/no/such/thing');
     await program.stop();
-    const database = new DatabaseSync(ground.path('data/bailiwick.db'));
-    database.exec('alter table workspaces rename to others');
-    database.close();
+    await ground.script('alter table workspaces rename to others');
     const broken = ground.start(settings, collector.environment);
     const again = await broken.client();
     const headers = { authorization: `Bearer ${chosenToken}` };
