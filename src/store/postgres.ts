@@ -19,13 +19,14 @@ export type PostgresOptions = {
 
 /** In milliseconds. Together they answer every request within five seconds, whatever the database does. */
 const limits = {
-  connect: 1_000,
-  turn: 1_500,
+  connect: 2_000,
+  turn: 4_000,
   lock: 2_000,
   statement: 2_500,
   /** On our side, for a database that does not even say that it is late. */
   silence: 3_000,
   idleInTransaction: 5_000,
+  probe: 1_000,
   betweenProbes: 200,
 };
 
@@ -79,6 +80,8 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
   pool.on('error', () => {});
   pool.on('connect', client => client.on('error', () => {}));
 
+  // One at a time here too: changes that wait for their turn must not hold the connections that reads need.
+  const line = new Line(mostWaiting, limits.turn);
   const failures = { gone: 0, busy: 0, full: 0 };
   let retries = 0;
   let closed = false;
@@ -89,13 +92,14 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     if (lost || closed) return;
     lost = true;
     news('the database does not answer');
+    line.sendAway(gone());
     while (!closed && !(await isThere(config))) await sleep(limits.betweenProbes, undefined, { ref: false });
     lost = false;
     if (!closed) news('the database answers again');
   };
 
   const connect = async (): Promise<Connection> => {
-    if (lost) throw new Unavailable('gone', 'The database does not answer.');
+    if (lost) throw gone();
     if (pool.waitingCount >= mostWaiting) throw new Unavailable('busy', 'Too many requests wait for the database.');
     try {
       return (await pool.connect()) as Connection;
@@ -215,8 +219,6 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
   const begin = (mode: string) => `begin isolation level ${mode};${pooled ? localLimits : ''}`;
   const beginRead = begin('repeatable read read only');
   const beginWrite = `${begin('serializable')} lock table write_turns in exclusive mode`;
-  // One at a time here too: changes that wait for their turn must not hold the connections that reads need.
-  const line = new Line(mostWaiting, limits.turn);
 
   return {
     engine: 'postgres',
@@ -235,10 +237,12 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     close: async () => {
       closed = true;
       // A database that stands still does not even say goodbye.
-      await Promise.race([pool.end(), sleep(limits.connect, undefined, { ref: false })]);
+      await Promise.race([pool.end(), sleep(limits.probe, undefined, { ref: false })]);
     },
   };
 };
+
+const gone = (): Unavailable => new Unavailable('gone', 'The database does not answer.');
 
 const outcomeUnknown =
   'The database was lost while it took the change. Read before you try again: the change may have been made.';
@@ -255,7 +259,7 @@ const textOf = ({ chunks }: Sql): string =>
 
 /** Whether the database answers a question on a new connection. */
 const isThere = async (config: pg.ClientConfig): Promise<boolean> => {
-  const client = new pg.Client({ ...config, query_timeout: limits.connect });
+  const client = new pg.Client({ ...config, connectionTimeoutMillis: limits.probe, query_timeout: limits.probe });
   client.on('error', () => {});
   try {
     await client.connect();
