@@ -90,6 +90,8 @@ describe('a stop', together, () => {
     assert.equal((await asked()).answer.headers.connection, 'keep-alive');
     server.child.kill('SIGTERM');
     while (await isListening(url));
+    // Time enough for a server that would end it at once.
+    for (let turn = 0; turn < 20; turn++) await isListening(url);
     const { answer, reused } = await asked();
     assert.deepEqual([answer.statusCode, answer.headers.connection, reused], [200, 'close', true]);
     assert.deepEqual(await server.exited, { code: 0, signal: null });
