@@ -192,7 +192,11 @@ const started = async (
     },
     url,
     log,
-    stop: mode => ended(server, ({ smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' } as const)[mode]),
+    stop: async mode => {
+      // A smart stop would wait for this connection too.
+      await databases.close();
+      await ended(server, ({ smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' } as const)[mode]);
+    },
     start: async () => {
       if (!server) await launch();
     },
