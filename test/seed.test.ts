@@ -270,9 +270,9 @@ describe('planting', () => {
   test('is all or nothing: whichever statement fails, nothing is left', async () => {
     const world = await worldIn(example);
     const counted: number[] = [];
+    const { store, making } = await emptyStore();
+    const before = await tables(store);
     for (let failing = 1; ; failing++) {
-      const { store, making } = await emptyStore();
-      const before = await tables(store);
       let writes = 0;
       const breaking = recording(store, [], ({ chunks: [text = ''] }) => {
         if (/^\s*insert/.test(text) && ++writes === failing) throw new Error('no more');
@@ -281,8 +281,8 @@ describe('planting', () => {
       if (outcome !== 'no more') break;
       assert.deepEqual(await tables(store), before);
       counted.push(failing);
-      await store.close();
     }
+    await store.close();
     assert.ok(counted.length > 20, 'every insert failed once');
   });
 
