@@ -20,6 +20,7 @@ import { Dice, printSeed, testSeed, toRepeat } from './support/dice.ts';
 import { newStore } from './support/engine.ts';
 import { type Person, RandomWorld } from './support/random-world.ts';
 import { recording } from './support/recording.ts';
+import { rehearsing } from './support/rehearsal.ts';
 import { filled, routesOf } from './support/routes.ts';
 import { startServer, type TestServer } from './support/server.ts';
 import { contents } from './support/tables.ts';
@@ -533,6 +534,14 @@ describe('a world goes round', () => {
     printSeed(t);
     const dice = new Dice(testSeed);
     const whole = await worldIn(example);
+    const { store: empty, making } = await emptyStore();
+    t.after(() => empty.close());
+    const store = rehearsing(empty);
+    const exportAfter = (world: World): Promise<string> =>
+      store.rehearse(async () => {
+        await store.write(tx => plant(tx, world, making));
+        return JSON.stringify(await store.read(exported));
+      });
     let planted = 0;
     for (let run = 0; run < 2000 && planted < 100; run++) {
       const world = structuredClone(whole) as Json;
@@ -546,16 +555,6 @@ describe('a world goes round', () => {
     assert.ok(planted > 50, `${planted} were planted`);
   });
 });
-
-const exportAfter = async (world: World): Promise<string> => {
-  const { store, making } = await emptyStore();
-  try {
-    await store.write(tx => plant(tx, world, making));
-    return JSON.stringify(await store.read(exported));
-  } finally {
-    await store.close();
-  }
-};
 
 /** Some value somewhere becomes another, often one of those elsewhere in the world. */
 const mutate = (world: Json, dice: Dice): void => {
