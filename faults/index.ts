@@ -1,4 +1,5 @@
 import { kill } from './kill.ts';
+import { syncLedger } from './sync-ledger.ts';
 import type { Trial } from './trial.ts';
 
-export const trials: readonly Trial[] = [kill];
+export const trials: readonly Trial[] = [kill, syncLedger];

@@ -42,6 +42,10 @@ export class Ledger {
   acknowledged = 0;
   unknown = 0;
 
+  isAcknowledged(request: string): boolean {
+    return this.#requests.get(request) === 'done';
+  }
+
   /** Sends a write and notes what was told of it. */
   async send(server: Server, method: string, path: string, data?: unknown) {
     const id = `write-${++this.#numbers}`;

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Answer, assertErrors, Client, mediaType } from '../test/support/client.ts';
 import { type Postgres, type PostgresOptions, startPostgres } from '../test/support/postgres.ts';
 import { childrenOf, signal } from '../test/support/processes.ts';
-import { chosenToken, Running } from '../test/support/program.ts';
+import { chosenToken, type Environment, Running } from '../test/support/program.ts';
 
 export const organization = 'trial';
 
@@ -113,17 +113,17 @@ export class Stage {
     return postgres;
   }
 
-  run(args: readonly string[], through: readonly string[] = []): Running {
-    const running = new Running(this.folder, args, {}, undefined, through);
+  run(args: readonly string[], { environment = {}, through }: How = {}): Running {
+    const running = new Running(this.folder, args, environment, undefined, through);
     this.after(() => running.end());
     return running;
   }
 
-  /** Ready, and with an organization in it if it is the first on this database. */
-  async serve(database: string, args: readonly string[] = [], through: readonly string[] = []): Promise<Server> {
+  /** Ready for requests. */
+  async serve(database: string, { args = [], ...how }: How = {}): Promise<Server> {
     const begun = performance.now();
     const fixed = ['--port', '0', '--database', database, '--admin-token', chosenToken, '--log-level', 'error'];
-    const running = this.run([...fixed, ...args], through);
+    const running = this.run([...fixed, ...args], how);
     const url = await running.url();
     const asked = await fetch(`${url}/readyz`);
     assert.equal(asked.status, 200, await asked.text());
@@ -132,13 +132,21 @@ export class Stage {
     return server;
   }
 
-  async serveFirst(database: string, args: readonly string[] = [], through: readonly string[] = []): Promise<Server> {
-    const server = await this.serve(database, args, through);
+  /** The same on a database without data, and an organization in it. */
+  async serveFirst(database: string, how: How = {}): Promise<Server> {
+    const server = await this.serve(database, how);
     const attributes = { name: organization, email: 'trial@example.com' };
     await server.make('/organizations', { type: 'organizations', attributes });
     return server;
   }
 }
+
+export type How = {
+  readonly args?: readonly string[];
+  readonly environment?: Environment;
+  /** Another program, and its arguments, that starts the server. */
+  readonly through?: readonly string[];
+};
 
 /** How long until it holds, in milliseconds; undefined if it takes longer than it may. */
 export const until = async (isTrue: () => boolean | Promise<boolean>, most: number): Promise<number | undefined> => {
