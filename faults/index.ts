@@ -1,5 +1,7 @@
+import { freeze } from './freeze.ts';
 import { kill } from './kill.ts';
+import { restart } from './restart.ts';
 import { syncLedger } from './sync-ledger.ts';
 import type { Trial } from './trial.ts';
 
-export const trials: readonly Trial[] = [kill, syncLedger];
+export const trials: readonly Trial[] = [kill, syncLedger, restart, freeze];
