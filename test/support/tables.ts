@@ -3,7 +3,7 @@
 import type { Sql } from '../../src/store/sql.ts';
 import { sql } from '../../src/store/sql.ts';
 import type { Row, Store, Tx } from '../../src/store/store.ts';
-import { engine } from './engine.ts';
+import { type Engine, engine } from './engine.ts';
 
 const names = {
   sqlite: sql`
@@ -34,8 +34,8 @@ export const contents = async (tx: Tx): Promise<[table: string, rows: Row[]][]> 
 };
 
 /** Rows that name others which are not there. */
-export const danglingReferences = async (tx: Tx): Promise<Row[]> => {
-  if (engine === 'sqlite') return tx.rows(sql`pragma foreign_key_check`);
+export const danglingReferences = async (tx: Tx, on: Engine = engine): Promise<Row[]> => {
+  if (on === 'sqlite') return tx.rows(sql`pragma foreign_key_check`);
   const queries = await tx.rows<[text: string]>(sql`
     select format(
       'select %L, child.* from %s child where %s and not exists (select 1 from %s parent where %s)',
@@ -58,7 +58,7 @@ export const danglingReferences = async (tx: Tx): Promise<Row[]> => {
 
 /** What the engine itself finds wrong with its files. */
 export const damages = async (store: Store): Promise<string[]> => {
-  if (engine === 'sqlite') {
+  if (store.engine === 'sqlite') {
     const rows = await store.read(tx => tx.rows<[string]>(sql`pragma integrity_check`));
     return rows.map(([text]) => text).filter(text => text !== 'ok');
   }

@@ -1,0 +1,85 @@
+/** Every connection of the pool is held up by a lock: requests are refused in time, the server lives, and goes on afterwards. */
+
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { openPostgres } from '../src/store/postgres.ts';
+import { Ledger } from './ledger.ts';
+import { Load } from './load.ts';
+import { organization, Patience, type Reply, Stage, spread } from './support.ts';
+import type { Trial } from './trial.ts';
+
+const writers = 8;
+const readers = 24;
+const answeredWithin = 5_000;
+const resumesWithin = 2_000;
+/** Longer than any statement may wait for a lock. */
+const held = 4_000;
+
+export const poolExhausted: Trial = {
+  name: 'pool-exhausted',
+  fault: 'all connections of a small pool are held up by a lock in PostgreSQL, under reads and writes',
+  short: 1,
+  long: 10,
+  run: async (times, progress) => {
+    await using stage = new Stage();
+    const database = await (await stage.postgres()).newDatabase();
+    const server = await stage.serveFirst(database, { args: ['--database-connections', '2'] });
+    const holder = new pg.Client({ connectionString: database });
+    await holder.connect();
+    stage.after(() => holder.end());
+    const ledger = new Ledger();
+    const refusals = { reads: 0, writes: 0 };
+    let slowest = 0;
+    let succeeded = 0;
+    const noted =
+      (kind: keyof typeof refusals) =>
+      ({ status, ms }: Reply): void => {
+        assert.ok([200, 201, 204, 503].includes(status), `an answer of ${status}`);
+        slowest = Math.max(slowest, ms);
+        if (status === 503) refusals[kind]++;
+        else if (kind === 'writes') succeeded = performance.now();
+      };
+    const load = new Load(ledger, writers, noted('writes'));
+    const list = `/api/v2/organizations/${organization}/projects`;
+    let isReading = true;
+    const read = async (): Promise<void> => {
+      for (; isReading; await pause(20)) noted('reads')(await server.ask('GET', list));
+    };
+    const live = async (): Promise<void> => {
+      for (; isReading; await pause(50))
+        assert.equal((await server.ask('GET', '/healthz')).status, 200, 'liveness is down');
+    };
+    const reading = Promise.all([live(), ...Array.from({ length: readers }, read)]);
+    reading.catch(() => {});
+    const patience = new Patience();
+    const resumed: number[] = [];
+    load.begin(server);
+    for (let round = 1; round <= times; round++) {
+      const some = ledger.acknowledged + 20;
+      await load.until(() => ledger.acknowledged > some);
+      // Every request looks up its token first.
+      await holder.query('begin; lock table authentication_tokens in access exclusive mode');
+      const before = { ...refusals };
+      await pause(held);
+      assert.ok(refusals.reads > before.reads && refusals.writes > before.writes, 'nothing was refused');
+      await holder.query('commit');
+      const released = performance.now();
+      await load.until(() => succeeded > released);
+      resumed.push(succeeded - released);
+      progress(`${round} times held up, ${refusals.reads + refusals.writes} answered 503`);
+    }
+    isReading = false;
+    await load.end();
+    await reading;
+    await ledger.verify(server, true);
+    await server.stop();
+    const store = openPostgres(database, { connections: 1 });
+    await ledger.audit(store).finally(() => store.close());
+    patience.assert('an answer', slowest, answeredWithin);
+    patience.assert('to write again', Math.max(...resumed), resumesWithin);
+    return [
+      `${times} times held up for ${held / 1000} s: ${refusals.reads} reads and ${refusals.writes} writes answered 503, slowest answer ${Math.round(slowest)} ms, liveness 200 throughout; a write done after the release: ${spread(resumed)}; of ${ledger.acknowledged} acknowledged writes 0 lost${patience.remark}`,
+    ];
+  },
+};
