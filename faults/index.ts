@@ -1,5 +1,7 @@
+import { concurrentPatch } from './concurrent-patch.ts';
 import { revocation } from './revocation.ts';
 import { sameGrant } from './same-grant.ts';
+import { staleRight } from './stale-right.ts';
 import type { Trial } from './trial.ts';
 
-export const trials: readonly Trial[] = [sameGrant, revocation];
+export const trials: readonly Trial[] = [sameGrant, revocation, staleRight, concurrentPatch];
