@@ -1,7 +1,8 @@
 import { concurrentPatch } from './concurrent-patch.ts';
+import { migrationRace } from './migration-race.ts';
 import { revocation } from './revocation.ts';
 import { sameGrant } from './same-grant.ts';
 import { staleRight } from './stale-right.ts';
 import type { Trial } from './trial.ts';
 
-export const trials: readonly Trial[] = [sameGrant, revocation, staleRight, concurrentPatch];
+export const trials: readonly Trial[] = [sameGrant, revocation, staleRight, concurrentPatch, migrationRace];
