@@ -2,7 +2,7 @@
 
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isInTheWay, isLockedOut } from './postgres-errors.ts';
+import { isInTheWay, isLockedOut, Lost, unreached } from './postgres-errors.ts';
 import { sql } from './sql.ts';
 import { type Tx, Unavailable } from './store.ts';
 
@@ -13,7 +13,7 @@ const key = 0x6261696c;
 const beat = 1_000;
 const silentForTooLong = 10_000;
 const betweenTries = 250;
-const patienceWithLocks = 120_000;
+const patience = 120_000;
 
 /** Nothing may end a long change but its own end; but it must not make requests wait long for a lock that it waits for. */
 const begin = `
@@ -46,7 +46,7 @@ export const aloneOn = async <T>(
   return inTurn(transaction, waiting, work, true);
 };
 
-/** What is undone because a request held a lock that it needed is tried again. */
+/** What is undone is tried again: a request held a lock that it needed, or another server believed this one dead. */
 const inTurn = async <T>(
   transaction: Transaction,
   waiting: (news: string) => void,
@@ -66,9 +66,12 @@ const inTurn = async <T>(
       if (news !== told) waiting(news);
       told = news;
     } catch (error) {
-      if (!(isLockedOut(error) || isInTheWay(error))) throw error;
-      if (Date.now() - since > patienceWithLocks)
-        throw new Unavailable('busy', 'The schema cannot be changed: other work holds its tables.', { cause: error });
+      const isLost = error instanceof Lost;
+      if (!(isLost || isLockedOut(error) || isInTheWay(error))) throw error;
+      if (Date.now() - since > patience)
+        throw isLost
+          ? unreached(error.cause)
+          : new Unavailable('busy', 'The schema cannot be changed: other work holds its tables.', { cause: error });
     }
     await sleep(betweenTries);
   }

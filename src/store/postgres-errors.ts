@@ -3,6 +3,13 @@
 import pg from 'pg';
 import { type Unavailability, Unavailable } from './store.ts';
 
+/** A connection was lost before anything was committed on it. */
+export class Lost extends Error {
+  constructor(cause: unknown) {
+    super('the connection to the database was lost', { cause });
+  }
+}
+
 const codeOf = (error: unknown): string => `${(error as { code?: unknown } | undefined)?.code ?? ''}`;
 
 /** Whether the connection is of no more use: what is fatal to it, and whatever does not come from the database itself. */

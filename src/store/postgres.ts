@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Line } from './line.ts';
 import { aloneOn } from './postgres-alone.ts';
-import { endsConnection, isInTheWay, translated, unreached } from './postgres-errors.ts';
+import { endsConnection, isInTheWay, Lost, translated, unreached } from './postgres-errors.ts';
 import type { Sql } from './sql.ts';
 import { type Row, type Store, type Tx, Unavailable } from './store.ts';
 
@@ -246,13 +246,6 @@ const gone = (): Unavailable => new Unavailable('gone', 'The database does not a
 
 const outcomeUnknown =
   'The database was lost while it took the change. Read before you try again: the change may have been made.';
-
-/** A connection was lost before anything was committed on it. */
-class Lost extends Error {
-  constructor(cause: unknown) {
-    super('the connection to the database was lost', { cause });
-  }
-}
 
 const textOf = ({ chunks }: Sql): string =>
   chunks.reduce((text, chunk, index) => (index === 0 ? chunk : `${text}$${index}${chunk}`), '');
