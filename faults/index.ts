@@ -8,6 +8,7 @@ import { restart } from './restart.ts';
 import { revocation } from './revocation.ts';
 import { rollingUpgrade } from './rolling-upgrade.ts';
 import { sameGrant } from './same-grant.ts';
+import { shutdown } from './shutdown.ts';
 import { staleRight } from './stale-right.ts';
 import { syncLedger } from './sync-ledger.ts';
 import type { Trial } from './trial.ts';
@@ -25,4 +26,5 @@ export const trials: readonly Trial[] = [
   concurrentPatch,
   migrationRace,
   rollingUpgrade,
+  shutdown,
 ];

@@ -58,7 +58,10 @@ describe('a stop', together, () => {
     server.child.kill('SIGTERM');
     let ready = await client.send('GET', '/readyz');
     while (ready.status === 200) ready = await client.send('GET', '/readyz');
-    assert.deepEqual([ready.status, ready.body], [503, { status: 'not ready', reason: 'The server is shutting down.' }]);
+    assert.deepEqual(
+      [ready.status, ready.body],
+      [503, { status: 'not ready', reason: 'The server is shutting down.' }],
+    );
     const headers = { authorization: `Bearer ${chosenToken}` };
     for (const [path, status] of [
       ['/healthz', 200],

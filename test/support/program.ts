@@ -152,7 +152,7 @@ export class Ground {
   readonly #started: Running[] = [];
   readonly #database: Database;
 
-  constructor(t: TestContext, database: Database) {
+  constructor(t: Pick<TestContext, 'after'>, database: Database) {
     this.#database = database;
     t.after(async () => {
       for (const started of this.#started) await started.end();

@@ -10,6 +10,8 @@ export type Stopped = {
   readonly answered: number;
   /** Connections that the server no longer took; what was asked over them has left no trace. */
   readonly turnedAway: number;
+  /** From the signal to the end of the process, in milliseconds. */
+  readonly took: number;
 };
 
 type Outcome =
@@ -79,11 +81,13 @@ export const stopUnderLoad = async (
   };
   const load = Promise.all(Array.from({ length: clients }, (_, id) => client(id)));
   await isWarm;
+  const told = performance.now();
   server.child.kill('SIGTERM');
   // The bar: whoever is not gone by then is killed, and has failed.
   const late = setTimeout(() => server.child.kill('SIGKILL'), 10_000);
   assert.deepEqual(await server.exited, { code: 0, signal: null }, server.error);
   clearTimeout(late);
+  const took = performance.now() - told;
   await load;
   assert.deepEqual(failures, []);
 
@@ -96,5 +100,5 @@ export const stopUnderLoad = async (
     'each change has had its answer, and each answer its change',
   );
   await again.stop();
-  return { answered, turnedAway };
+  return { answered, turnedAway, took };
 };
