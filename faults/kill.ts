@@ -13,6 +13,7 @@ import type { Trial } from './trial.ts';
 
 const clients = 8;
 const readyWithin = 2_000;
+const workOfStart = 450;
 const betweenAudits = 20;
 const mostBetweenKills = 60;
 
@@ -65,7 +66,7 @@ const killed = async (stage: Stage, { database, left }: Place, times: number, pr
   }
   await server.stop();
   await audit();
-  patience.assert('to be ready again', Math.max(...ready), readyWithin);
+  patience.assert('to be ready again', Math.max(...ready), readyWithin, workOfStart);
   return `${times} kills: of ${ledger.acknowledged} acknowledged writes 0 lost, ${ledger.unknown} without an answer are whole or undone, 0 audit rows too many or too few, integrity clean; ready again: ${spread(ready)}${patience.remark}`;
 };
 

@@ -19,6 +19,7 @@ export class Load {
   readonly #tried = new Set<string>();
   /** The team and the project of a grant. */
   readonly #parts = new Map<string, readonly string[]>();
+  readonly #others: (() => Promise<unknown>)[] = [];
   #names = 0;
   #isOn = false;
   #working: Promise<unknown> = Promise.resolve();
@@ -30,9 +31,18 @@ export class Load {
     this.#told = told;
   }
 
+  /** Further clients, which do this over and over while the load is on. */
+  also(clients: number, doing: () => Promise<unknown>): void {
+    for (let client = 0; client < clients; client++) this.#others.push(doing);
+  }
+
   begin(server: Server): void {
     this.#isOn = true;
-    this.#working = Promise.all(Array.from({ length: this.#clients }, (_, client) => this.#work(server, client)));
+    const writers = Array.from({ length: this.#clients }, (_, client) => this.#work(server, client));
+    const others = this.#others.map(async doing => {
+      while (this.#isOn) await doing();
+    });
+    this.#working = Promise.all([...writers, ...others]);
     // Whoever awaits the end hears of it.
     this.#working.catch(() => {
       this.#isOn = false;
