@@ -1,105 +1,320 @@
-/** The PostgreSQL that the tests bring along: what the trials of faults do with it, and that nothing of it stays. */
+/** What the PostgreSQL engine promises beyond what both engines do. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { selfSigned } from '../src/server/certificate.ts';
-import { onlyOn } from './support/engine.ts';
-import { startPostgres } from './support/postgres.ts';
-import { gone, isAlive } from './support/processes.ts';
-import { guard } from './support/program.ts';
+import { openPostgres, type PostgresOptions } from '../src/store/postgres.ts';
+import { type Sql, sql } from '../src/store/sql.ts';
+import type { Store } from '../src/store/store.ts';
+import { inDatabase } from './support/databases.ts';
+import { newDatabase, onlyOn } from './support/engine.ts';
+import { type Postgres, startPostgres } from './support/postgres.ts';
+import { guard, newGround } from './support/program.ts';
+import { startServer } from './support/server.ts';
+import { walk } from './support/walk.ts';
+import { Directory } from './support/world.ts';
 
-const answerOf = async (url: string, options = {}): Promise<string> => {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 500, query_timeout: 500, ...options });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    return (await client.query('select name from kept')).rows[0].name;
-  } catch (error) {
-    return `${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`;
-  } finally {
-    client.end().catch(() => {});
+const text = (chunk: string): Sql => ({ chunks: [chunk], values: [] });
+
+const opened = (t: TestContext, url: string, options?: PostgresOptions): Store => {
+  const store = openPostgres(url, options);
+  t.after(() => store.close());
+  return store;
+};
+
+const onNewDatabase = async (t: TestContext, options?: PostgresOptions): Promise<Store> => {
+  const { url, drop } = await newDatabase();
+  t.after(drop);
+  const store = opened(t, url as string, options);
+  await store.alone(tx => tx.script('create table write_turns (id ctext primary key)'));
+  return store;
+};
+
+const questions = (): void => {
+  test('numbers, counts, sums and truth come as numbers, texts as they are', async t => {
+    const store = await onNewDatabase(t);
+    const [row] = await store.read(tx =>
+      tx.rows(sql`
+        select cast(9007199254740991 as bigint), cast(7 as smallint), 1 = 1, 1 = 2, count(*), sum(number), null, ${'ü\u{1f600}'}
+        from (values (1), (2)) as numbers (number)`),
+    );
+    assert.deepEqual(row, [9007199254740991, 7, 1, 0, 2, 3, null, 'ü\u{1f600}']);
+  });
+
+  test('the statements that are kept prepared on a connection stay bounded, and one that made room is prepared again', async t => {
+    const store = await onNewDatabase(t, { connections: 1 });
+    const held = sql`select count(*) from pg_prepared_statements where name <> ''`;
+    for (let round = 0; round < 2; round++)
+      for (let number = 0; number < 700; number++) {
+        const [answer] = (await store.read(tx => tx.row<[number]>(text(`select ${number}`)))) ?? [];
+        assert.equal(answer, number);
+      }
+    const [count] = (await store.read(tx => tx.row<[number]>(held))) ?? [0];
+    assert.ok(count > 400 && count <= 501, `${count} are prepared`);
+  });
+
+  test('a changed type of a column is met once: all connections prepare their statements anew', async t => {
+    const connections = 10;
+    const store = await onNewDatabase(t, { connections });
+    await store.alone(tx => tx.script('create table counted (number integer); insert into counted values (1)'));
+    const ask = () => store.read(tx => tx.row<[number]>(sql`select number from counted`));
+    // All connections are in use at once, so that each of them has it prepared.
+    let waiting = connections;
+    let open = (): void => {};
+    const gate = new Promise<void>(resolve => {
+      open = resolve;
+    });
+    await Promise.all(
+      Array.from({ length: connections }, () =>
+        store.read(async tx => {
+          await tx.row(sql`select number from counted`);
+          if (--waiting === 0) open();
+          await gate;
+        }),
+      ),
+    );
+    assert.equal(store.figures().open, connections);
+    for (const type of ['bigint', 'smallint', 'integer']) {
+      await store.alone(tx => tx.script(`alter table counted alter column number type ${type}`));
+      const before = store.figures();
+      for (let asked = 0; asked < 3 * connections; asked++) assert.deepEqual(await ask(), [1]);
+      const { retries, open } = store.figures();
+      assert.ok(retries - before.retries <= 1, `${retries - before.retries} times begun again`);
+      assert.equal(open, connections, 'no connection was given up');
+    }
+  });
+};
+
+const addresses = (): void => {
+  const password = `p@ss:w/rd?#%41 &='"üß\\`;
+  let postgres: Postgres;
+  let folder: string;
+  const ours = selfSigned(['127.0.0.1'], new Date(Date.now() - 86_400_000), new Date(Date.now() + 86_400_000));
+  const other = selfSigned(['127.0.0.1'], new Date(Date.now() - 86_400_000), new Date(Date.now() + 86_400_000));
+  const misnamed = selfSigned(['db.example'], new Date(Date.now() - 86_400_000), new Date(Date.now() + 86_400_000));
+
+  before(async () => {
+    postgres = await startPostgres({ password, tls: ours });
+    folder = mkdtempSync(join(tmpdir(), 'bailiwick-trust-'));
+    for (const [name, { cert }] of Object.entries({ ours, other, misnamed }))
+      writeFileSync(join(folder, `${name}.pem`), cert);
+  });
+  after(async () => {
+    await postgres.end();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const trusting = (name: string) => `sslrootcert=${encodeURIComponent(join(folder, `${name}.pem`))}`;
+  const isEncrypted = sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`;
+  const encrypted = async (t: TestContext, query: string): Promise<number | undefined> =>
+    (await opened(t, `${postgres.url()}${query}`).read(tx => tx.row<[number]>(isEncrypted)))?.[0];
+
+  test('a password may have any characters in it', async t => {
+    assert.equal(await encrypted(t, ''), 0);
+  });
+
+  test('sslmode: disable goes without TLS, require encrypts, verify-ca and verify-full trust whom sslrootcert names', async t => {
+    assert.equal(await encrypted(t, '?sslmode=disable'), 0);
+    assert.equal(await encrypted(t, '?sslmode=require'), 1);
+    assert.equal(await encrypted(t, `?sslmode=verify-ca&${trusting('ours')}`), 1);
+    assert.equal(await encrypted(t, `?sslmode=verify-full&${trusting('ours')}`), 1);
+  });
+
+  /** What a start on it says in its one line; both a server and a command end with 2. */
+  const refusal = async (t: TestContext, url: string): Promise<string> => {
+    const ground = await newGround(t);
+    const said = await Promise.all(
+      [['--port', '0'], ['migrate']].map(async command => {
+        const run = ground.run([...command, '--database', url]);
+        const { code } = await run.exited;
+        assert.equal(code, 2, run.out + run.error);
+        assert.equal(run.out, '');
+        assert.match(run.error, /^bailiwick: [^\n]+\n$/);
+        assert.ok(!run.error.includes(password) && !run.error.includes(encodeURIComponent(password)), run.error);
+        return run.error.replace(/^bailiwick: (cannot (open the database|migrate) \S+: )?/, '').trim();
+      }),
+    );
+    assert.equal(said[0], said[1]);
+    return said[0] as string;
+  };
+
+  test('an address that cannot be right ends the start with one line that says why', guard, async t => {
+    const url = postgres.url();
+    const wrong = new URL(url);
+    wrong.password = 'wrong';
+    assert.equal(await refusal(t, wrong.href), 'the password is wrong');
+    assert.equal(await refusal(t, inDatabase(url, 'nowhere')), 'there is no such database');
+    const untrusted = 'its certificate is not trusted: sslrootcert=FILE names whom to trust';
+    assert.equal(await refusal(t, `${url}?sslmode=verify-full&${trusting('other')}`), untrusted);
+    assert.equal(await refusal(t, `${url}?sslmode=verify-full`), untrusted);
+    assert.equal(await refusal(t, `${url}?sslmode=verify-ca&${trusting('other')}`), untrusted);
+    const absent = join(folder, 'absent.pem');
+    assert.equal(
+      await refusal(t, `${url}?sslmode=verify-full&sslrootcert=${encodeURIComponent(absent)}`),
+      `${absent} cannot be read`,
+    );
+    assert.equal(
+      await refusal(t, `${url}?sslmode=verify-ca`),
+      '--database has sslmode=verify-ca without sslrootcert=FILE, which names whom to trust',
+    );
+    assert.equal(
+      await refusal(t, `${url}?sslmode=prefer`),
+      '--database has an sslmode that is none of disable, require, verify-ca, verify-full',
+    );
+  });
+
+  test('a certificate of another host is refused by verify-full alone', guard, async t => {
+    const server = await startPostgres({ tls: misnamed });
+    t.after(() => server.end());
+    const url = server.url();
+    assert.equal(
+      await refusal(t, `${url}?sslmode=verify-full&${trusting('misnamed')}`),
+      'its certificate is of another host',
+    );
+    const store = opened(t, `${url}?sslmode=verify-ca&${trusting('misnamed')}`);
+    assert.deepEqual(await store.read(tx => tx.row(isEncrypted)), [1]);
+  });
+
+  test('a server without TLS is refused where sslmode asks for it', guard, async t => {
+    const { url, drop } = await newDatabase();
+    t.after(drop);
+    assert.equal(await refusal(t, `${url}?sslmode=require`), 'it does not speak TLS, and sslmode asks for it');
+  });
+
+  test('a host that nobody knows ends a migration with one line', guard, async t => {
+    const host = 'database.invalid';
+    const code = await lookup(host).then(
+      () => '',
+      error => error.code,
+    );
+    const ground = await newGround(t);
+    const run = ground.run(['migrate', '--database', `postgres://${host}/bailiwick`]);
+    assert.equal((await run.exited).code, 2);
+    // Where names cannot be looked up at all, it may be a host that is known later.
+    const reason = code === 'ENOTFOUND' ? 'there is no such host' : 'The database does not answer.';
+    assert.equal(run.error, `bailiwick: cannot migrate postgres://${host}/bailiwick: ${reason}\n`);
+  });
+};
+
+/** A pooler that hands a connection to another client after each transaction, and has few of them. */
+const pooler = async (t: TestContext, url: string, size: number): Promise<string | undefined> => {
+  const found = ['pgbouncer', '/usr/sbin/pgbouncer'].find(name => spawnSync(name, ['--version']).status === 0);
+  if (!found) return undefined;
+  const { hostname, port, username, password, pathname } = new URL(url);
+  const secret = password && ` password='${decodeURIComponent(password).replaceAll("'", "''")}'`;
+  const listening = randomInt(15_000, 32_000);
+  const folder = mkdtempSync(join(tmpdir(), 'bailiwick-pooler-'));
+  chmodSync(folder, 0o755);
+  const config = join(folder, 'pgbouncer.ini');
+  writeFileSync(
+    config,
+    `[databases]
+${pathname.slice(1)} = host=${hostname} port=${port} user=${username}${secret}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${listening}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = ${size}
+max_client_conn = 200
+`,
+  );
+  // It refuses to be run by root.
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const child = spawn(found, [config], { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  const exited = once(child, 'exit');
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', chunk => {
+    log += chunk;
+  });
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await exited;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  for (;;) {
+    const socket = connect(listening, '127.0.0.1');
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (isOpen) return `postgres://anybody@127.0.0.1:${listening}${pathname}`;
+    if (child.exitCode !== null) throw new Error(`the pooler does not start: ${log}`);
+    await sleep(20);
   }
 };
 
-const keep = async (url: string, options = {}): Promise<void> => {
-  const client = new Client({ connectionString: url, ...options });
-  await client.connect();
-  await client.query("create table kept as select 'ada' as name");
-  await client.end();
+const pooling = (): void => {
+  const size = 3;
+
+  test(
+    `through PgBouncer in transaction mode, every operation succeeds, with more clients than ${size} connections`,
+    guard,
+    async t => {
+      const { url, drop } = await newDatabase();
+      t.after(drop);
+      const through = await pooler(t, url as string, size);
+      if (!through) return t.diagnostic('PgBouncer is not installed here: nothing was tested through it');
+      const servers = [];
+      for (const seed of [1, 2]) {
+        const store = openPostgres(through, { pooled: true, connections: 10 });
+        const server = await startServer({ seed, store });
+        t.after(() => server.close());
+        servers.push(server);
+      }
+      const [first, second] = servers as [(typeof servers)[0], (typeof servers)[0]];
+      const directory = new Directory(first);
+      const { owner } = await walk(directory);
+      await directory.organization(owner, 'crowd');
+      const answers = await Promise.all(
+        Array.from({ length: 60 }, (_, index) => {
+          const { client } = index % 2 === 0 ? first : second;
+          const path = '/api/v2/organizations/crowd/projects';
+          const data = { type: 'projects', attributes: { name: `project ${index}` } };
+          return index % 3 === 0
+            ? client.call(owner.token, 'POST', path, { data })
+            : client.call(owner.token, 'GET', path);
+        }),
+      );
+      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 201]));
+      const client = new Client({ connectionString: url as string });
+      await client.connect();
+      const { rows } = await client.query(
+        "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'bailiwick'",
+      );
+      await client.end();
+      assert.ok(Number(rows[0].count) <= size, `${rows[0].count} connections behind the pooler`);
+    },
+  );
+
+  test('a pooler that nobody has told of ends the start with the setting to use', guard, async t => {
+    const { url, drop } = await newDatabase();
+    t.after(drop);
+    const through = await pooler(t, url as string, size);
+    if (!through) return t.diagnostic('PgBouncer is not installed here: nothing was tested through it');
+    const ground = await newGround(t);
+    const run = ground.run(['--port', '0', '--database', through]);
+    assert.equal((await run.exited).code, 2, run.error);
+    assert.match(run.error, /^bailiwick: cannot open the database \S+: a pooler is .*--database-pooled[^\n]*\n$/);
+    const told = ground.run(['migrate', '--database', through, '--database-pooled']);
+    assert.equal((await told.exited).code, 0, told.error);
+  });
 };
 
-onlyOn('postgres', () =>
-  describe('a PostgreSQL for tests', () => {
-    test(
-      'is stopped, killed and started again with its data at the same address, and frozen and thawed',
-      guard,
-      async t => {
-        const server = await startPostgres({ durable: true });
-        t.after(() => server.end());
-        const url = await server.newDatabase();
-        await keep(url);
-        for (const stop of ['smart', 'fast', 'immediate', 'kill9'] as const) {
-          await (stop === 'kill9' ? server.kill9() : server.stop(stop));
-          assert.deepEqual([server.pid, await answerOf(url)], [0, 'ECONNREFUSED'], stop);
-          await server.start();
-          assert.equal(await answerOf(url), 'ada', stop);
-        }
-        server.freeze();
-        assert.match(await answerOf(url), /timeout/);
-        server.thaw();
-        assert.equal(await answerOf(url), 'ada');
-      },
-    );
-
-    test('asks for a password and speaks TLS, where that is wanted', guard, async t => {
-      const tls = selfSigned(['localhost', '127.0.0.1'], new Date(Date.now() - 1000), new Date(Date.now() + 1e8));
-      const server = await startPostgres({ password: 's3cr/t', tls });
-      t.after(() => server.end());
-      const ssl = { ca: tls.cert };
-      await keep(server.url(), { ssl });
-      assert.equal(await answerOf(server.url(), { ssl }), 'ada');
-      assert.equal(await answerOf(server.url().replace('s3cr', 'secr'), { ssl }), '28P01');
-    });
-
-    test('is gone with its folder when whoever started it is killed, even while it is frozen', guard, async () => {
-      const script = `
-        import { startPostgres } from ${JSON.stringify(new URL('support/postgres.ts', import.meta.url).href)};
-        const server = await startPostgres();
-        const { rows: [{ data_directory: folder }] } = await (async () => {
-          const { Client } = await import(${JSON.stringify(import.meta.resolve('pg'))});
-          const client = new Client({ connectionString: server.url() });
-          await client.connect();
-          return client.query('show data_directory');
-        })();
-        server.freeze();
-        console.log(JSON.stringify({ pid: server.pid, folder }));
-        setInterval(() => {}, 1000);`;
-      const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      const [text] = await once(child.stdout, 'data');
-      const { pid, folder } = JSON.parse(`${text}`);
-      assert.ok(isAlive(pid) && existsSync(folder));
-      child.kill('SIGKILL');
-      assert.ok(await gone([pid], 10_000));
-      while (existsSync(folder)) await new Promise(resolve => setTimeout(resolve, 10));
-    });
-
-    test('is never missed in silence: without one, the run fails and says so', guard, async () => {
-      const env = { ...process.env, BAILIWICK_TEST_POSTGRES: 'postgres://127.0.0.1:1/none' };
-      const child = spawn(process.execPath, [fileURLToPath(new URL('run.ts', import.meta.url))], { env });
-      let said = '';
-      child.stderr.on('data', more => {
-        said += more;
-      });
-      const [code] = await once(child, 'close');
-      assert.match(said, /^No tests were run, since there is no PostgreSQL to run them on: .*ECONNREFUSED/);
-      assert.equal(code, 1);
-    });
-  }),
-);
+onlyOn('postgres', () => {
+  describe('what is asked', questions);
+  describe('how it is reached', addresses);
+  describe('through a pooler', pooling);
+});

@@ -28,8 +28,12 @@ const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];
 const flawOfPostgres = (url: string): string | undefined => {
   if (!URL.canParse(url))
     return 'is no well-formed address: a password with special characters in it is percent-encoded';
-  const mode = new URL(url).searchParams.get('sslmode');
-  return mode === null || sslModes.includes(mode) ? undefined : `has an sslmode that is none of ${sslModes.join(', ')}`;
+  const { searchParams } = new URL(url);
+  const mode = searchParams.get('sslmode');
+  if (mode !== null && !sslModes.includes(mode)) return `has an sslmode that is none of ${sslModes.join(', ')}`;
+  return mode === 'verify-ca' && !searchParams.get('sslrootcert')
+    ? 'has sslmode=verify-ca without sslrootcert=FILE, which names whom to trust'
+    : undefined;
 };
 
 const settings = [

@@ -14,13 +14,11 @@ const codeOf = (error: unknown): string => `${(error as { code?: unknown } | und
 
 /** Whether the connection is of no more use: what is fatal to it, and whatever does not come from the database itself. */
 export const endsConnection = (error: unknown): boolean =>
-  !(error instanceof pg.DatabaseError) ||
-  ['FATAL', 'PANIC'].includes(error.severity ?? '') ||
-  isStale(error) ||
-  isUnderPooler(error);
+  !(error instanceof pg.DatabaseError) || ['FATAL', 'PANIC'].includes(error.severity ?? '') || isUnderPooler(error);
 
-/** A statement that was prepared before the schema changed; a new connection prepares it anew. */
-const isStale = (error: unknown): boolean => codeOf(error) === '0A000' && /cached plan/.test((error as Error).message);
+/** A statement that was prepared before the schema changed, and has to be prepared anew. */
+export const isStale = (error: unknown): boolean =>
+  codeOf(error) === '0A000' && /cached plan/.test((error as Error).message);
 
 /** A statement that was prepared on a connection which a pooler has given to somebody else. */
 const isUnderPooler = (error: unknown): boolean => ['26000', '42P05'].includes(codeOf(error));
@@ -66,10 +64,14 @@ const hopeless: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
 };
 
-const reasonToGiveUp = (error: unknown): string | undefined =>
-  /does not support SSL/.test((error as Error).message)
-    ? 'it does not speak TLS, and sslmode asks for it'
-    : hopeless[codeOf(error)];
+const reasonToGiveUp = (error: unknown): string | undefined => {
+  const { message, syscall, path } = error as NodeJS.ErrnoException;
+  if (/does not support SSL/.test(message)) return 'it does not speak TLS, and sslmode asks for it';
+  if (/unsupported startup parameter/.test(message))
+    return 'a pooler is between this server and the database: --database-pooled gets along with it';
+  if (syscall === 'open') return `${path} cannot be read`;
+  return hopeless[codeOf(error)];
+};
 
 /** The same, of what happened on the way to the database: whatever it is, the database was not reached. */
 export const unreached = (error: unknown): Unavailable => {

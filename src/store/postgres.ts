@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Line } from './line.ts';
 import { aloneOn } from './postgres-alone.ts';
-import { endsConnection, isInTheWay, Lost, translated, unreached } from './postgres-errors.ts';
+import { endsConnection, isInTheWay, isStale, Lost, translated, unreached } from './postgres-errors.ts';
 import type { Sql } from './sql.ts';
 import { type Row, type Store, type Tx, Unavailable } from './store.ts';
 
@@ -60,7 +60,7 @@ type Connection = pg.PoolClient & { readonly connection: { readonly stream: { de
 export const openPostgres = (url: string, options: PostgresOptions = {}): Store => {
   const { connections = 10, pooled = false, news = () => {} } = options;
   const config = {
-    connectionString: url,
+    connectionString: inOwnTerms(url),
     application_name: 'bailiwick',
     connectionTimeoutMillis: limits.connect,
     keepAlive: true,
@@ -85,6 +85,7 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
   const failures = { gone: 0, busy: 0, full: 0 };
   let retries = 0;
   let closed = false;
+  let reached = false;
   let lost = false;
 
   /** While the database is lost, requests are refused at once, and one probe looks for it. */
@@ -102,10 +103,13 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     if (lost) throw gone();
     if (pool.waitingCount >= mostWaiting) throw new Unavailable('busy', 'Too many requests wait for the database.');
     try {
-      return (await pool.connect()) as Connection;
+      const connection = (await pool.connect()) as Connection;
+      reached = true;
+      return connection;
     } catch (error) {
       const reason = unreached(error);
-      if (reason.reason === 'gone') void lose();
+      // Of one that was never reached and never can be, the start tells in its own words.
+      if (reason.reason === 'gone' && (reached || !reason.hopeless)) void lose();
       throw reason;
     }
   };
@@ -124,25 +128,37 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
       return await asked();
     } catch (error) {
       if (endsConnection(error)) broken.add(connection);
+      if (isStale(error)) schemas++;
       throw error;
     } finally {
       clearTimeout(timer);
     }
   };
 
-  const prepared = new WeakMap<Connection, Map<string, string>>();
+  // How often the schema was found changed: what was prepared before is stale, on every connection.
+  let schemas = 0;
+  const prepared = new WeakMap<Connection, { readonly schema: number; readonly names: Map<string, string> }>();
   let names = 0;
+  const forget = (connection: Connection, what: string): void =>
+    void connection.query(`deallocate ${what}`).catch(() => {});
+  const preparedOn = (connection: Connection): Map<string, string> => {
+    const known = prepared.get(connection);
+    if (known?.schema === schemas) return known.names;
+    if (known) forget(connection, 'all');
+    const fresh = new Map<string, string>();
+    prepared.set(connection, { schema: schemas, names: fresh });
+    return fresh;
+  };
   /** The name of a text on this connection; the one that was not used for longest makes room. */
   const nameOn = (connection: Connection, text: string): string => {
-    const known = prepared.get(connection) ?? new Map<string, string>();
-    prepared.set(connection, known);
+    const known = preparedOn(connection);
     const name = known.get(text) ?? `s${++names}`;
     known.delete(text);
     known.set(text, name);
     const [oldest] = known;
     if (known.size > mostPrepared && oldest) {
       known.delete(oldest[0]);
-      connection.query(`deallocate ${oldest[1]}`).catch(() => {});
+      forget(connection, oldest[1]);
     }
     return name;
   };
@@ -246,6 +262,9 @@ const gone = (): Unavailable => new Unavailable('gone', 'The database does not a
 
 const outcomeUnknown =
   'The database was lost while it took the change. Read before you try again: the change may have been made.';
+
+/** The modes of TLS as PostgreSQL's own tools know them: the driver takes `require` for `verify-full` otherwise. */
+const inOwnTerms = (url: string): string => (/[?&]sslmode=/.test(url) ? `${url}&uselibpqcompat=true` : url);
 
 const textOf = ({ chunks }: Sql): string =>
   chunks.reduce((text, chunk, index) => (index === 0 ? chunk : `${text}$${index}${chunk}`), '');
