@@ -81,11 +81,16 @@ export const openSqlite = (path: string): Store => {
 const full = 13;
 const ioError = 10;
 
-/** A disk without room fails writes alone, and the next may succeed. */
+/** A disk without room fails writes alone, and the next may succeed; so may what follows an error of the disk. */
 const unavailable = (error: unknown): Unavailable | undefined => {
-  const { errcode } = error as { errcode?: number };
-  if (errcode === undefined || ![full, ioError].includes(errcode & 0xff)) return undefined;
-  return new Unavailable('full', 'The disk takes no more data.', { cause: error });
+  switch (((error as { errcode?: number }).errcode ?? 0) & 0xff) {
+    case full:
+      return new Unavailable('full', 'The disk is full.', { cause: error });
+    case ioError:
+      return new Unavailable('gone', 'The disk does not do what it is asked.', { cause: error });
+    default:
+      return undefined;
+  }
 };
 
 const open = (path: string): { readonly database: DatabaseSync; readonly release: () => void } => {
