@@ -85,6 +85,8 @@ export const restart: Trial = {
       load.begin(server);
       const some = ledger.acknowledged + Math.random() * 40;
       await load.until(() => ledger.acknowledged > some);
+      // Somewhere in the middle of one of the next writes.
+      await pause(Math.random() * 50);
       await fault(postgres, database);
       while (!(await accepts(database))) await pause(5);
       const accepting = performance.now();
