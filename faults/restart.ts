@@ -85,6 +85,8 @@ export const restart: Trial = {
       load.begin(server);
       const some = ledger.acknowledged + Math.random() * 40;
       await load.until(() => ledger.acknowledged > some);
+      // Somewhere in the middle of one of the next writes.
+      await pause(Math.random() * 50);
       await fault(postgres, database);
       while (!(await accepts(database))) await pause(5);
       const accepting = performance.now();
@@ -100,7 +102,7 @@ export const restart: Trial = {
     await ledger.audit(store).finally(() => store.close());
     const [refused, closed] = [told.get(503) ?? 0, told.get(0) ?? 0];
     return [
-      `${times} faults: of ${ledger.acknowledged} acknowledged writes 0 lost, ${refused} answered 503, ${closed} connections closed, nothing else; service back after the database: ${spread(back)}${patience.remark}`,
+      `${times} faults: of ${ledger.acknowledged} acknowledged writes 0 lost, ${refused} answered 503 (${ledger.unknown} of them that the change may have been made), ${closed} connections closed, nothing else; service back after the database: ${spread(back)}${patience.remark}`,
     ];
   },
 };
