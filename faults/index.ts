@@ -5,6 +5,7 @@ import { rollingUpgrade } from './rolling-upgrade.ts';
 import { sameGrant } from './same-grant.ts';
 import { staleRight } from './stale-right.ts';
 import type { Trial } from './trial.ts';
+import { twoEngines } from './two-engines.ts';
 
 export const trials: readonly Trial[] = [
   sameGrant,
@@ -13,4 +14,5 @@ export const trials: readonly Trial[] = [
   concurrentPatch,
   migrationRace,
   rollingUpgrade,
+  twoEngines,
 ];
