@@ -12,6 +12,7 @@ import { shutdown } from './shutdown.ts';
 import { staleRight } from './stale-right.ts';
 import { syncLedger } from './sync-ledger.ts';
 import type { Trial } from './trial.ts';
+import { twoEngines } from './two-engines.ts';
 
 export const trials: readonly Trial[] = [
   kill,
@@ -27,4 +28,5 @@ export const trials: readonly Trial[] = [
   migrationRace,
   rollingUpgrade,
   shutdown,
+  twoEngines,
 ];

@@ -71,8 +71,9 @@ export type World = {
   readonly callers: ReadonlySet<string>;
 };
 
-export const newWorld = async (seed: number): Promise<World> => {
-  const directory = await newDirectory(seed);
+export const newWorld = async (seed: number): Promise<World> => worldIn(await newDirectory(seed));
+
+export const worldIn = async (directory: Directory): Promise<World> => {
   const olivia = await directory.user('olivia');
   const owner = olivia.actor;
   await directory.organization(owner, 'acme');
