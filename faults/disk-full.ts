@@ -47,7 +47,7 @@ const mountAt = (folder: string, options: string): { readonly problem: string | 
 const place = (stage: Stage): string => {
   const folder = mkdtempSync(join(tmpdir(), 'bailiwick-disk-'));
   chmodSync(folder, 0o711);
-  stage.after(() => rmdirSync(folder));
+  stage.afterAll(() => rmdirSync(folder));
   return folder;
 };
 
@@ -56,7 +56,7 @@ const sharedDisk = (stage: Stage, size: number, user = process.getuid?.() ?? 0):
   const folder = place(stage);
   const { problem } = mountAt(folder, `size=${size}m,uid=${user},mode=0700`);
   if (problem !== undefined) return problem;
-  stage.after(() => spawnSync('umount', ['-l', folder]));
+  stage.afterAll(() => spawnSync('umount', ['-l', folder]));
   return { folder, through: [], seen: () => folder };
 };
 

@@ -1,4 +1,4 @@
-/** Every connection of the pool is held up by a lock: requests are refused in time, the server lives, and goes on afterwards. */
+/** The connections of the pool are held up by a lock: requests are refused in time, the server lives, and goes on afterwards. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,10 +16,17 @@ const resumesWithin = 2_000;
 /** Longer than any answer may take. */
 const held = 7_000;
 
+/** What is locked, and whether reads have to wait for it: every request looks up its token; only writes take turns. */
+const locks = [
+  { table: 'authentication_tokens', stopsReads: true },
+  { table: 'write_turns', stopsReads: false },
+] as const;
+
 export const poolExhausted: Trial = {
   name: 'pool-exhausted',
-  fault: 'all connections of a small pool are held up by a lock in PostgreSQL, under reads and writes',
-  short: 1,
+  fault:
+    'all connections of a small pool, or all turns to write, are held up by a lock in PostgreSQL, under reads and writes',
+  short: 2,
   long: 10,
   run: async (times, progress) => {
     await using stage = new Stage();
@@ -32,18 +39,15 @@ export const poolExhausted: Trial = {
     const refusals = { reads: 0, writes: 0 };
     let slowest = 0;
     let succeeded = 0;
-    const noted =
-      (kind: keyof typeof refusals) =>
-      ({ status, ms }: Reply): void => {
-        assert.ok([200, 201, 204, 503].includes(status), `an answer of ${status}`);
-        slowest = Math.max(slowest, ms);
-        if (status === 503) refusals[kind]++;
-        else if (kind === 'writes') succeeded = performance.now();
-      };
-    const load = new Load(ledger, writers, noted('writes'));
-    const readOne = noted('reads');
+    const noted = (kind: keyof typeof refusals, { status, ms }: Reply): void => {
+      assert.ok([200, 201, 204, 503].includes(status), `an answer of ${status}`);
+      slowest = Math.max(slowest, ms);
+      if (status === 503) refusals[kind]++;
+      else if (kind === 'writes') succeeded = performance.now();
+    };
+    const load = new Load(ledger, writers, reply => noted('writes', reply));
     load.also(readers, async () => {
-      readOne(await server.ask('GET', `/api/v2/organizations/${organization}/projects`));
+      noted('reads', await server.ask('GET', `/api/v2/organizations/${organization}/projects`));
       await pause(20);
     });
     load.also(1, async () => {
@@ -52,22 +56,27 @@ export const poolExhausted: Trial = {
     });
     const patience = new Patience();
     const resumed: number[] = [];
-    load.begin(server);
-    for (let round = 1; round <= times; round++) {
+    for (let round = 0; round < times; round++) {
+      const { table, stopsReads } = locks[round % locks.length] as (typeof locks)[number];
+      load.begin(server);
       const some = ledger.acknowledged + 20;
       await load.until(() => ledger.acknowledged > some);
-      // Every request looks up its token first.
-      await holder.query('begin; lock table authentication_tokens in access exclusive mode');
+      await holder.query(`begin; lock table ${table} in access exclusive mode`);
       const before = { ...refusals };
       await pause(held);
-      assert.ok(refusals.reads > before.reads && refusals.writes > before.writes, 'nothing was refused');
+      assert.ok(refusals.writes > before.writes, 'no write was refused');
+      assert.equal(
+        refusals.reads > before.reads,
+        stopsReads,
+        stopsReads ? 'no read was refused' : 'a read was refused',
+      );
       await holder.query('commit');
       const released = performance.now();
       await load.until(() => succeeded > released);
       resumed.push(succeeded - released);
-      progress(`${round} times held up, ${refusals.reads + refusals.writes} answered 503`);
+      await load.end();
+      progress(`${round + 1} times held up, ${refusals.reads + refusals.writes} answered 503`);
     }
-    await load.end();
     await ledger.verify(server, true);
     await server.stop();
     const store = openPostgres(database, { connections: 1 });

@@ -29,14 +29,16 @@ const assertRefusal = (where: string, { status, headers, body }: Answer): void =
 export class Server {
   readonly running: Running;
   readonly url: string;
-  /** From the start of the process to the first answer that it is ready, in milliseconds. */
+  /** From the start of the process to the answer that it is ready, in milliseconds; and how long it had to wait for a processor. */
   readonly readyAfter: number;
+  readonly heldUp: number;
   readonly #client: Client;
 
   constructor(running: Running, url: string, readyAfter: number) {
     this.running = running;
     this.url = url;
     this.readyAfter = readyAfter;
+    this.heldUp = turns(this.pid).waited / 1e6;
     this.#client = new Client(url);
   }
 
@@ -92,7 +94,11 @@ export class Server {
 /** A folder, and whatever a trial starts: used with `await using`, all of it is ended, the last first. */
 export class Stage {
   readonly folder = mkdtempSync(join(tmpdir(), 'bailiwick-trial-'));
-  readonly #ends: (() => unknown)[] = [() => rmSync(this.folder, { recursive: true, force: true })];
+  readonly #ends: (() => unknown)[] = [];
+
+  constructor() {
+    this.afterAll(() => rmSync(this.folder, { recursive: true, force: true }));
+  }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const end of this.#ends.reverse()) await end();
@@ -100,6 +106,15 @@ export class Stage {
 
   after(end: () => unknown): void {
     this.#ends.push(end);
+  }
+
+  /** Also where this process is made to end before the trial does. */
+  afterAll(end: () => unknown): void {
+    process.once('exit', end);
+    this.after(() => {
+      process.off('exit', end);
+      return end();
+    });
   }
 
   path(name: string): string {
@@ -189,10 +204,10 @@ export class Patience {
   }
 }
 
-/** How long this process has worked and how long it has waited to, where the system tells. */
-const turns = (): { readonly worked: number; readonly waited: number } => {
+/** How long a process has worked and how long it has waited to, in nanoseconds, where the system tells. */
+const turns = (pid: number | 'self' = 'self'): { readonly worked: number; readonly waited: number } => {
   try {
-    const [worked = 0, waited = 0] = readFileSync('/proc/self/schedstat', 'utf8').split(' ').map(Number);
+    const [worked = 0, waited = 0] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ').map(Number);
     return { worked, waited };
   } catch {
     return { worked: 0, waited: 0 };
