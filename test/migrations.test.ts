@@ -219,3 +219,29 @@ onlyOn('postgres', () =>
     });
   }),
 );
+
+onlyOn('sqlite', () =>
+  test(
+    'a server that is told to leave the schema alone does not keep the file from bailiwick migrate',
+    guard,
+    async t => {
+      const ground = await newGround(t);
+      const start = () => ground.start(['--migrate-apart', '--admin-token', chosenToken]);
+      const early = start();
+      assert.equal((await early.exited).code, 2);
+      assert.match(
+        early.error,
+        /^bailiwick: cannot serve sqlite:[^\n]+ it lacks 0001_[^\n]+: run bailiwick migrate\.\n$/,
+      );
+      const migrating = ground.run(['migrate']);
+      assert.equal((await migrating.exited).code, 0, migrating.error);
+      assert.ok(
+        names.every(name => migrating.out.includes(`applied ${name}\n`)),
+        migrating.out,
+      );
+      const server = start();
+      assert.equal((await readinessOf(await server.url())).code, 200);
+      await server.stop();
+    },
+  ),
+);
