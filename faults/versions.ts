@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { chosenToken, Running } from '../test/support/program.ts';
+import { schemaQuery } from '../test/support/schema.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -69,47 +70,23 @@ export const ask = async (url: string, text: string): Promise<Record<string, unk
   }
 };
 
-/** Everything that makes a schema, in words: two that read alike are alike. */
+/** Of a file that no process has open, or of a database on PostgreSQL. */
+const askAny = async (url: string, text: string): Promise<Record<string, unknown>[]> => {
+  if (!url.startsWith('sqlite:')) return ask(url, text);
+  const file = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
+  const rows = file.prepare(text).all();
+  file.close();
+  return rows;
+};
+
 export const schemaIn = async (url: string): Promise<string[]> => {
-  if (url.startsWith('sqlite:')) {
-    const file = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
-    const rows = file.prepare('select type, name, tbl_name, sql from sqlite_schema order by type, name').all();
-    file.close();
-    return rows.map(({ type, name, tbl_name, sql }) => `${type} ${name} on ${tbl_name}: ${sql}`);
-  }
-  const rows = await ask(
-    url,
-    `
-    select format('column %s.%s %s %s %s', attrelid::regclass, attname, format_type(atttypid, atttypmod),
-      case when attnotnull then 'not null' else '' end, pg_get_expr(adbin, adrelid)) as line
-    from pg_attribute
-    join pg_class on pg_class.oid = attrelid and relkind = 'r' and relnamespace = 'public'::regnamespace
-    left join pg_attrdef on adrelid = attrelid and adnum = attnum
-    where attnum > 0 and not attisdropped
-    union all
-    select format('constraint %s on %s: %s', conname, conrelid::regclass, pg_get_constraintdef(oid))
-    from pg_constraint
-    where connamespace = 'public'::regnamespace
-    union all
-    select format('index %s', pg_get_indexdef(indexrelid))
-    from pg_index
-    join pg_class on pg_class.oid = indrelid and relnamespace = 'public'::regnamespace
-    union all
-    select format('domain %s %s %s', typname, format_type(typbasetype, typtypmod), typcollation::regcollation)
-    from pg_type
-    where typtype = 'd' and typnamespace = 'public'::regnamespace
-    order by line`,
-  );
+  const rows = await askAny(url, schemaQuery[url.startsWith('sqlite:') ? 'sqlite' : 'postgres']);
   return rows.map(({ line }) => `${line}`);
 };
 
 /** What was applied, each as often as it was noted. */
 export const notedIn = async (url: string): Promise<string[]> => {
-  const text = 'select name from schema_migrations order by name';
-  if (!url.startsWith('sqlite:')) return (await ask(url, text)).map(({ name }) => `${name}`);
-  const file = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
-  const rows = file.prepare(text).all();
-  file.close();
+  const rows = await askAny(url, 'select name from schema_migrations order by name');
   return rows.map(({ name }) => `${name}`);
 };
 

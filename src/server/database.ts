@@ -14,7 +14,11 @@ export const settleSchema = async (
   log: FastifyInstance['log'],
 ): Promise<void> => {
   const schema = await schemaOf(store);
-  if (migrateApart && schema.missing.length > 0) throw behind(schema);
+  if (migrateApart && schema.missing.length > 0) {
+    const old = behind(schema);
+    // Whoever waits has the file, and nobody else could migrate it.
+    throw store.engine === 'sqlite' ? new StartFault(`cannot serve ${shownUrl(database)}: ${old.message}`) : old;
+  }
   // Of a new database there is nothing to tell.
   const level = schema.missing.length === migrationNames().length ? 'debug' : 'info';
   await migrate(store, now, news => log[level](news)).catch(error => {
