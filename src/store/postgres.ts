@@ -21,7 +21,7 @@ export type PostgresOptions = {
 /** In milliseconds. Together they answer every request within five seconds, whatever the database does. */
 const limits = {
   connect: 1_500,
-  turn: 4_000,
+  turn: 3_000,
   lock: 2_000,
   leastLock: 500,
   statement: 30_000,
