@@ -21,8 +21,9 @@ export type PostgresOptions = {
 /** In milliseconds. Together they answer every request within five seconds, whatever the database does. */
 const limits = {
   connect: 1_500,
-  turn: 4_000,
+  turn: 3_000,
   lock: 2_000,
+  leastLock: 500,
   statement: 30_000,
   /** After which we ask whether the database is still there. */
   silence: 2_000,
@@ -224,12 +225,20 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
 
   const begin = (mode: string) => `begin isolation level ${mode};${pooled ? localLimits : ''}`;
   const beginRead = begin('repeatable read read only');
-  const beginWrite = `${begin('serializable')} lock table write_turns in exclusive mode`;
+  /** Whoever has waited long for its turn among the changes of this server waits the less for those of others. */
+  const beginWrite = (waited: number): string => {
+    const left = Math.ceil(Math.max(limits.turn - waited, limits.leastLock));
+    const shorter = left < limits.lock ? ` set local lock_timeout = ${left};` : '';
+    return `${begin('serializable')}${shorter} lock table write_turns in exclusive mode`;
+  };
 
   return {
     engine: 'postgres',
     read: work => counted(persistently(beginRead, work, false)),
-    write: work => counted(line.inTurn(() => persistently(beginWrite, work, true))),
+    write: work => {
+      const since = performance.now();
+      return counted(line.inTurn(() => persistently(beginWrite(performance.now() - since), work, true)));
+    },
     alone: (work, waiting) => aloneOn((beginning, work) => once(beginning, work, true), work, waiting),
     figures: () => ({
       open: pool.totalCount,
