@@ -1,9 +1,17 @@
-/** The long form of every trial, or of those that are named: `npm run faults -- [NAME ...] [--times N]`. Prints a table. */
+/**
+ * The long form of every trial, or of those that are named: `npm run faults -- [NAME ...] [--times N] [--write]`.
+ * Prints a table; `--write` keeps it in docs/faults.md.
+ */
 
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { trials } from './index.ts';
 
-const { values, positionals } = parseArgs({ options: { times: { type: 'string' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { times: { type: 'string' }, write: { type: 'boolean' } },
+  allowPositionals: true,
+});
 const unknown = positionals.filter(name => !trials.some(trial => trial.name === name));
 if (unknown.length > 0) {
   console.error(`there is no trial '${unknown.join(' ')}'; there are ${trials.map(({ name }) => name).join(', ')}`);
@@ -31,6 +39,16 @@ for (const { name, fault, long, run } of trials) {
   console.log(`${outcome.passed ? 'passed' : 'FAILED'} ${name} (${seconds} s)\n  ${outcome.figures.join('\n  ')}`);
   rows.push(`| ${fault} | ${outcome.passed ? outcome.figures.join('; ') : 'failed'} | ${seconds} s |`);
 }
-console.log(`\n| Fault | Figures | Time |\n|---|---|---|\n${rows.join('\n')}\n`);
+const table = `| Fault | Figures | Time |\n|---|---|---|\n${rows.join('\n')}\n`;
+console.log(`\n${table}`);
+if (values.write)
+  writeFileSync(
+    new URL('../docs/faults.md', import.meta.url),
+    `# Faults provoked
+
+By \`npm run faults -- --write\`, last on ${new Date().toISOString().slice(0, 10)}: Node ${process.versions.node}, SQLite ${process.versions.sqlite}, ${cpus().length} cores. The short form of each is in the test suite. Every trial fails where a promise is broken, so a row here is a promise kept; \`faults/\` says exactly what is done and what must hold.
+
+${table}`,
+  );
 console.log(`${rows.length - failed} passed, ${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);

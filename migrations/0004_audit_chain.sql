@@ -7,6 +7,8 @@ alter table audit_events add column position integer;
 alter table audit_events add column previous_hash ctext;
 alter table audit_events add column hash ctext;
 create unique index audit_events_chain on audit_events (chain, position);
+-- Empty, unless somebody else has written: what belongs to no chain is found without a look at every row.
+create index audit_events_unlinked on audit_events (id) where chain is null or position is null;
 
 -- The last row of each chain, so that one that was cut is seen to be. No foreign keys: it outlives its organization.
 create table audit_heads (

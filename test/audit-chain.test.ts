@@ -150,6 +150,22 @@ describe('what was written is whole', () => {
     }
   });
 
+  test('in pages, since a trail may be longer than the memory', async () => {
+    const seen: Sql[] = [];
+    await store.read(tx => {
+      const noted = (statement: Sql) => {
+        seen.push(statement);
+        return tx.rows(statement);
+      };
+      return verified({ ...tx, rows: noted as Tx['rows'] }, undefined, 7);
+    });
+    const walking = seen.filter(({ chunks }) => /\blimit\b/.test(chunks.join('?')));
+    // Full pages, the rest, an empty one to end with; and one for what is in no chain.
+    assert.equal(walking.length, Math.ceil(events.length / 7) + 2);
+    assert.ok(walking.every(({ values }) => values.at(-1) === 7));
+    assert.equal(seen.length, walking.length + 1, 'and one for chains without rows');
+  });
+
   test('a change takes three statements for its row, whatever the length of the chain', async t => {
     const log: Parameters<typeof recording>[1] = [];
     const server = await startServer({ store: recording(openSqlite(':memory:'), log) });
@@ -280,6 +296,21 @@ describe('what was done to it is told, with its place', () => {
     assert.deepEqual(
       findings.map(({ chain, wrong }) => [chain, wrong]),
       [['site', 'there is no row and no head']],
+    );
+  });
+
+  test('a chain that goes by another name, with its head', async () => {
+    const [gone] = organizations.filter(id => ofChain(id).length === 2) as [string];
+    const findings = await foundAfter(store, async tx => {
+      await tx.run(sql`update audit_events set chain = 'org-other' where chain = ${gone}`);
+      await tx.run(sql`update audit_heads set chain = 'org-other' where chain = ${gone}`);
+    });
+    assert.deepEqual(
+      findings.map(({ chain, position }) => [chain, position]),
+      [
+        ['org-other', 1],
+        ['org-other', 2],
+      ],
     );
   });
 

@@ -6,13 +6,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { chainOldEvents } from '../src/store/audit-chain.ts';
 import { openSqlite } from '../src/store/sqlite.ts';
-import { chosenToken, Ground, guard, together } from './support/program.ts';
+import { chosenToken, type Ground, guard, newGround, together } from './support/program.ts';
 
 const database = ['--database', 'sqlite:./trail.db'];
 
 /** A trail of some length, with the server stopped that wrote it. */
 const written = async (t: TestContext): Promise<Ground> => {
-  const ground = new Ground(t);
+  const ground = await newGround(t);
   const server = ground.start([...database, '--admin-token', chosenToken]);
   const admin = await server.actor(chosenToken);
   const attributes = { name: 'acme', email: 'acme@example.com' };
@@ -63,7 +63,7 @@ describe('audit verify', together, () => {
   });
 
   test('what cannot be verified: 2, with one line that says why', guard, async t => {
-    const ground = new Ground(t);
+    const ground = await newGround(t);
     const refused = async (reason: RegExp, ...more: string[]) => {
       const { code, out, error } = await verify(ground, ...more);
       assert.deepEqual([code, out], [2, '']);

@@ -592,7 +592,9 @@ describe('hostile requests', () => {
           server.client.send('HEAD', at(route) + query, { headers }),
         ]);
         assert.deepEqual([head.status, head.text], [get.status, ''], route.path);
-        assert.deepEqual({ ...head.headers, date: '' }, { ...get.headers, date: '' }, route.path);
+        // What is counted has another length a moment later.
+        const passing = { date: '', ...(route.path === '/metrics' && { 'content-length': '' }) };
+        assert.deepEqual({ ...head.headers, ...passing }, { ...get.headers, ...passing }, route.path);
       }
     });
 

@@ -159,7 +159,9 @@ describe('/metrics', () => {
     assert.ok((await requests({ route: 'none', status: '400' })) > badly, 'what cannot be read is counted');
   });
 
-  test('a client that leaves before its answer is counted as one, and is not in flight for ever', async () => {
+  test('a client that leaves before its answer is counted as one, and is not in flight for ever', {
+    timeout: 15_000,
+  }, async () => {
     const { server } = office.directory;
     const left = { method: 'POST', route: '/api/v2/organizations', status: 'none' };
     const inFlight = async () => (await scrape()).samples.get('bailiwick_http_requests_in_flight')?.[0]?.value;

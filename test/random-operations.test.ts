@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { verifyChains } from '../src/store/audit-chain.ts';
 import type { Answer, Json } from './support/client.ts';
 import { printSeed, testSeed } from './support/dice.ts';
 import {
@@ -758,4 +759,7 @@ test(`${target} random operations on team access and workspaces answer as the mo
   const missing = answers.filter(answer => !seen.has(answer) && !isRare(answer));
   const surplus = [...seen.keys()].filter(answer => !answers.includes(answer));
   assert.deepEqual({ missing, surplus }, { missing: [], surplus: [] });
+  const hearing = { found: (finding: unknown) => assert.fail(JSON.stringify(finding)), ended: () => {} };
+  const rows = await directory.server.store.read(tx => verifyChains(tx, hearing));
+  t.diagnostic(`${rows} rows in the audit trail, which is whole`);
 });

@@ -20,6 +20,7 @@ import { Dice, printSeed, testSeed, toRepeat } from './support/dice.ts';
 import { newStore } from './support/engine.ts';
 import { type Person, RandomWorld } from './support/random-world.ts';
 import { recording } from './support/recording.ts';
+import { rehearsing } from './support/rehearsal.ts';
 import { filled, routesOf } from './support/routes.ts';
 import { startServer, type TestServer } from './support/server.ts';
 import { contents } from './support/tables.ts';
@@ -270,9 +271,9 @@ describe('planting', () => {
   test('is all or nothing: whichever statement fails, nothing is left', async () => {
     const world = await worldIn(example);
     const counted: number[] = [];
+    const { store, making } = await emptyStore();
+    const before = await tables(store);
     for (let failing = 1; ; failing++) {
-      const { store, making } = await emptyStore();
-      const before = await tables(store);
       let writes = 0;
       const breaking = recording(store, [], ({ chunks: [text = ''] }) => {
         if (/^\s*insert/.test(text) && ++writes === failing) throw new Error('no more');
@@ -281,8 +282,8 @@ describe('planting', () => {
       if (outcome !== 'no more') break;
       assert.deepEqual(await tables(store), before);
       counted.push(failing);
-      await store.close();
     }
+    await store.close();
     assert.ok(counted.length > 20, 'every insert failed once');
   });
 
@@ -533,6 +534,14 @@ describe('a world goes round', () => {
     printSeed(t);
     const dice = new Dice(testSeed);
     const whole = await worldIn(example);
+    const { store: empty, making } = await emptyStore();
+    t.after(() => empty.close());
+    const store = rehearsing(empty);
+    const exportAfter = (world: World): Promise<string> =>
+      store.rehearse(async () => {
+        await store.write(tx => plant(tx, world, making));
+        return JSON.stringify(await store.read(exported));
+      });
     let planted = 0;
     for (let run = 0; run < 2000 && planted < 100; run++) {
       const world = structuredClone(whole) as Json;
@@ -546,16 +555,6 @@ describe('a world goes round', () => {
     assert.ok(planted > 50, `${planted} were planted`);
   });
 });
-
-const exportAfter = async (world: World): Promise<string> => {
-  const { store, making } = await emptyStore();
-  try {
-    await store.write(tx => plant(tx, world, making));
-    return JSON.stringify(await store.read(exported));
-  } finally {
-    await store.close();
-  }
-};
 
 /** Some value somewhere becomes another, often one of those elsewhere in the world. */
 const mutate = (world: Json, dice: Dice): void => {

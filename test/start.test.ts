@@ -119,6 +119,7 @@ describe('settings', together, () => {
       ['--public-url', 'BAILIWICK_PUBLIC_URL', 'from host and port'],
       ['--admin-token', 'BAILIWICK_ADMIN_TOKEN', 'a new one, printed once'],
       ['--seed', 'BAILIWICK_SEED', ''],
+      ['--anchors', 'BAILIWICK_ANCHORS', ''],
       ['--log-level', 'BAILIWICK_LOG_LEVEL', 'info'],
       ['--tls-cert', 'BAILIWICK_TLS_CERT', ''],
       ['--tls-key', 'BAILIWICK_TLS_KEY', ''],

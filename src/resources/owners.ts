@@ -24,18 +24,22 @@ export const expectAnOwner = async (tx: Tx, organization: string): Promise<void>
 
 /** An organization without user tokens keeps a token of its own or of its owners: nobody else could let the users in again. */
 export const expectAWayBack = async (tx: Tx, organization: string, now: string, pointer?: string): Promise<void> => {
+  const isAlive = sql`(expired_at is null or expired_at > ${now})`;
   const lost = await tx.row(sql`
     select id
     from organizations
-    where id = ${organization} and user_tokens_enabled = 0 and not exists (
-      select 1
-      from authentication_tokens
-      where (
-          (organization_id = ${organization} and slot <> ${auditTrails})
-          or team_id in (select id from teams where organization_id = ${organization} and name = ${ownersTeam})
-        )
-        and (expired_at is null or expired_at > ${now})
-    )`);
+    where id = ${organization} and user_tokens_enabled = 0
+      and not exists (
+        select 1
+        from authentication_tokens
+        where organization_id = ${organization} and slot <> ${auditTrails} and ${isAlive}
+      )
+      and not exists (
+        select 1
+        from authentication_tokens
+        where team_id in (select id from teams where organization_id = ${organization} and name = ${ownersTeam})
+          and ${isAlive}
+      )`);
   if (!lost) return;
   const detail =
     'While user tokens are disabled, the owners team or the organization needs a token that has not expired: nobody could enable them again';

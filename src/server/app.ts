@@ -19,6 +19,7 @@ import { largestBody, largestHead } from '../wire/limits.ts';
 import type { Query } from '../wire/paging.ts';
 import { everyAnswer, fail, plainMediaType, sendDocument, sendText } from './answers.ts';
 import { authenticate } from './authentication.ts';
+import { Ending } from './ending.ts';
 import { Metrics } from './metrics.ts';
 import { type OpenOperation, openOperations } from './open-operations.ts';
 import { Readiness } from './readiness.ts';
@@ -37,11 +38,11 @@ export type AppOptions = {
   readonly readiness?: Readiness;
   /** Where traces are wanted. */
   readonly tracing?: Tracing | undefined;
+  /** Begun by whoever wants the server to be known as ending before it does. */
+  readonly ending?: Ending;
   /** Told of every route as it is made. */
   readonly onRoute?: (method: string, path: string) => void;
 };
-
-const longestDrain = 8_000;
 
 export const buildApp = ({
   store,
@@ -50,8 +51,9 @@ export const buildApp = ({
   logLevel,
   tls,
   uses = new TokenUses(),
-  readiness = new Readiness(store),
   tracing,
+  ending = new Ending(),
+  readiness = new Readiness(store, ending),
   onRoute,
 }: AppOptions): FastifyInstance => {
   const metrics = new Metrics();
@@ -62,6 +64,7 @@ export const buildApp = ({
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
     metrics.observe(request, reply);
     tracing?.observe(request, reply);
+    ending.note(reply.raw);
   };
   // A missing Host header is ours to refuse, in our own words.
   const http = { requireHostHeader: false, maxHeaderSize: largestHead };
@@ -96,16 +99,7 @@ export const buildApp = ({
     ? guardHandshakes(app.server as TlsServer, err => app.log.debug({ err }, 'a TLS handshake failed'))
     : () => {};
 
-  app.addHook('preClose', async () => {
-    readiness.closing = true;
-    // A connection that was busy when the closing began becomes idle later, and would be kept for minutes.
-    setInterval(() => {
-      app.server.closeIdleConnections();
-      endHandshakes();
-    }, 50).unref();
-    // And one that never finishes its request would be kept for ever.
-    setTimeout(() => app.server.closeAllConnections(), longestDrain).unref();
-  });
+  app.addHook('preClose', () => ending.drain(app.server, endHandshakes));
   app.addHook('onRequest', (request, reply, done) => {
     observe(request, reply);
     reply.headers(everyAnswer(request.id));

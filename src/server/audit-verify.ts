@@ -2,16 +2,18 @@
 
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { type Anchors, counted, type Ending, type Finding, verifyChains } from '../store/audit-chain.ts';
-import { openSqlite } from '../store/sqlite.ts';
+import { isPostgres, openStore } from '../store/open.ts';
+import { fileOf } from '../store/sqlite-file.ts';
 import { StartFault } from '../store/store.ts';
 import type { Settings } from './settings.ts';
 
-export const runAuditVerify = async ({ database, anchors: file }: Settings): Promise<void> => {
+export const runAuditVerify = async (settings: Settings): Promise<void> => {
+  const { anchors: file } = settings;
   const anchors = file === undefined ? undefined : anchorsIn(file);
-  const path = database.replace(/^sqlite:/, '');
   // To open it would make it.
-  if (path !== ':memory:' && !existsSync(path)) throw new StartFault(`there is no database ${database}`);
-  const store = openSqlite(path);
+  if (!isPostgres(settings.database) && !existsSync(fileOf(settings.database)))
+    throw new StartFault(`there is no database ${settings.database}`);
+  const store = await openStore(settings.database, settings);
   const endings: Ending[] = [];
   let findings = 0;
   const hearing = {

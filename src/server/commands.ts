@@ -23,6 +23,16 @@ export const commands: readonly Command[] = [
     help: 'recompute the audit trail: exit code 0 when it is whole, 1 when it is not, 2 when that cannot be told',
     load: async () => (await import('./audit-verify.ts')).runAuditVerify,
   },
+  {
+    usage: 'backup FILE',
+    help: 'copy an SQLite database as it is now, whether or not a server is writing to it',
+    load: async () => (await import('./backup.ts')).runBackup,
+  },
+  {
+    usage: 'restore FILE',
+    help: 'put a backup in the place of the SQLite database, which is kept aside',
+    load: async () => (await import('./restore.ts')).runRestore,
+  },
 ];
 
 const isArgument = (word: string): boolean => /^[A-Z]+$/.test(word);

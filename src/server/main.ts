@@ -1,30 +1,30 @@
 /** Starts the server, says how to use it, and stops it gracefully. */
 
-import { lookup } from 'node:dns/promises';
-import type { Server as TlsServer } from 'node:https';
-import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
 import { secureRandom } from '../store/id.ts';
-import { behind, migrate, migrationNames, schemaOf } from '../store/migrations.ts';
 import { openStore, shownUrl } from '../store/open.ts';
-import { StartFault, type Store, Unavailable } from '../store/store.ts';
+import { StartFault } from '../store/store.ts';
 import { isWellMade } from '../store/token.ts';
 import { TokenUses } from '../store/token-uses.ts';
 import { buildApp } from './app.ts';
 import { commandOf, commands } from './commands.ts';
+import { patiently, settleSchema } from './database.ts';
 import { fillDemo } from './demo.ts';
+import { Ending } from './ending.ts';
 import { addSiteAdmin, giveAdminToken, isAdminToken, isEmpty, tokenKey } from './first-start.ts';
+import { listen, reachable } from './listen.ts';
 import { Readiness } from './readiness.ts';
 import { helpText, readArguments, readSettings, type Settings } from './settings.ts';
+import { endLate, endOnFault, reloadOnHangup, stopOnSignal } from './signals.ts';
 import { demoText, firstStartText, reachOf, trustText } from './texts.ts';
-import { type Tls, tlsFrom } from './tls.ts';
-import type { Tracing } from './tracing.ts';
+import { tlsFrom } from './tls.ts';
 
 const { version } = packageJson;
 
 export const main = async (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> => {
+  // The data holds hashes of tokens: whatever is made is for this user's eyes alone.
+  process.umask(0o077);
   try {
     const { flags, words } = readArguments(args);
     if (flags.help) return void process.stdout.write(helpText(commands));
@@ -40,8 +40,6 @@ export const main = async (args: readonly string[], environment: NodeJS.ProcessE
 };
 
 const start = async (settings: Settings): Promise<void> => {
-  // The data holds hashes of tokens: it is for this user's eyes alone.
-  process.umask(0o077);
   if (settings.adminToken !== undefined && !isWellMade(settings.adminToken))
     throw new StartFault('the admin token looks like one of ours, but its checksum is wrong');
   if (settings.seed !== undefined && settings.demo)
@@ -51,7 +49,8 @@ const start = async (settings: Settings): Promise<void> => {
   const now = () => new Date();
   const where = shownUrl(settings.database);
   const store = await openStore(settings.database, { ...settings, news: text => app.log.warn(text) });
-  const readiness = new Readiness(store);
+  const ending = new Ending();
+  const readiness = new Readiness(store, ending);
   const given = settings.adminToken;
   let key = '';
   let publicUrl = settings.publicUrl ?? '';
@@ -84,7 +83,9 @@ const start = async (settings: Settings): Promise<void> => {
     uses,
     readiness,
     tracing,
+    ending,
   });
+  endOnFault(app);
   const writeUses = () => uses.flush(store).catch(error => app.log.error({ err: error }, 'uses of tokens not written'));
 
   let listening: Promise<void> | undefined;
@@ -92,7 +93,15 @@ const start = async (settings: Settings): Promise<void> => {
     listening ??= listen(app, settings).then(port => {
       publicUrl ||= `${tls ? 'https' : 'http'}://${reachable(settings.host)}:${port}`;
       setInterval(writeUses, 60_000).unref();
-      stopOnSignal(app, store, writeUses, tracing);
+      stopOnSignal(async () => {
+        ending.begin();
+        await sleep(settings.shutdownDelay * 1000);
+        endLate(app);
+        await app.close();
+        await writeUses();
+        await store.close();
+        await tracing?.end();
+      });
       reloadOnHangup(app, tls);
     });
     return listening;
@@ -135,112 +144,4 @@ const start = async (settings: Settings): Promise<void> => {
     const { username, token } = renewed;
     process.stdout.write(`\nA new token of the site admin '${username}'; it is not shown again:\n\n  ${token}\n`);
   } else if (unused) process.stdout.write('The admin token was not used: it is set on the first start only.\n');
-};
-
-const settleSchema = async (
-  store: Store,
-  { migrateApart, database }: Settings,
-  now: () => Date,
-  log: FastifyInstance['log'],
-): Promise<void> => {
-  const schema = await schemaOf(store);
-  if (migrateApart && schema.missing.length > 0) {
-    const old = behind(schema);
-    // Whoever waits has the file, and nobody else could migrate it.
-    throw store.engine === 'sqlite' ? new StartFault(`cannot serve ${shownUrl(database)}: ${old.message}`) : old;
-  }
-  // Of a new database there is nothing to tell.
-  const level = schema.missing.length === migrationNames().length ? 'debug' : 'info';
-  await migrate(store, now, news => log[level](news)).catch(error => {
-    if (error instanceof StartFault || error instanceof Unavailable) throw error;
-    throw new StartFault(`cannot make the tables in ${shownUrl(database)}: ${error.message}`);
-  });
-  if (schema.unknown.length > 0)
-    log.warn(`the database was made for a newer version, which this one can serve: ${schema.unknown.join(', ')}`);
-};
-
-/** In milliseconds. */
-const betweenTries = 500;
-
-/** Waits for a database that cannot be used yet, and tells so once for each reason. */
-const patiently = async <T>(
-  work: () => Promise<T>,
-  where: string,
-  waiting: (reason: string) => Promise<void>,
-): Promise<T> => {
-  let told: string | undefined;
-  for (;;)
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      if (error.hopeless) throw new StartFault(`cannot open the database ${where}: ${error.hopeless}`);
-      if (error.message !== told) await waiting(error.message);
-      told = error.message;
-      await sleep(betweenTries);
-    }
-};
-
-const listen = async (app: FastifyInstance, { host, port }: Settings): Promise<number> => {
-  try {
-    // One address: for a name with several, the framework would open further listeners without our handlers on them.
-    const { address } = isIP(host) ? { address: host } : await lookup(host, { order: 'ipv4first' });
-    await app.listen({ host: address, port });
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reasons: Record<string, string> = {
-      EADDRINUSE: 'the port is in use',
-      EACCES: 'the port needs more rights',
-      EADDRNOTAVAIL: 'this machine has no such address',
-      ENOTFOUND: 'there is no such host',
-      EAI_AGAIN: 'the name of the host is not resolved',
-    };
-    throw new StartFault(`cannot listen on ${host}:${port}: ${reasons[code ?? ''] ?? message}`);
-  }
-  const address = app.server.address();
-  return typeof address === 'object' && address ? address.port : port;
-};
-
-/** How a client on this machine names the host. */
-const reachable = (host: string): string => {
-  if (host === '0.0.0.0' || host === '::') return 'localhost';
-  return host.includes(':') ? `[${host}]` : host;
-};
-
-const stopOnSignal = (
-  app: FastifyInstance,
-  store: Store,
-  lastly: () => Promise<void>,
-  tracing: Tracing | undefined,
-): void => {
-  let stopping = false;
-  const stop = async (): Promise<void> => {
-    // A terminal and the launcher may both pass on one Ctrl-C.
-    if (stopping) return;
-    stopping = true;
-    await app.close();
-    await lastly();
-    await store.close();
-    await tracing?.end();
-    process.exit(0);
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  // npm hands a signal to the shell between us, which dies of it without a word: an orphan under npm stops too.
-  const parent = process.ppid;
-  if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && stop(), 250).unref();
-};
-
-/** A hangup is how a renewed certificate is announced; without TLS there is nothing to do, and no reason to die. */
-const reloadOnHangup = (app: FastifyInstance, tls: Tls | undefined): void => {
-  process.on('SIGHUP', () => {
-    if (!tls) return app.log.info('hangup: no certificate is read again, since TLS is off');
-    try {
-      const { context, news } = tls.load();
-      (app.server as TlsServer).setSecureContext(context);
-      app.log.info(`hangup: ${news}`);
-    } catch (error) {
-      app.log.error(`hangup: ${(error as Error).message}; the certificate of before stays in use`);
-    }
-  });
 };

@@ -2,22 +2,24 @@
 
 import { behind, reasonTooNew, type Schema, schemaOf } from '../store/migrations.ts';
 import type { Store } from '../store/store.ts';
+import type { Ending } from './ending.ts';
 
 /** In milliseconds. Whoever asks has more important things to do than to wait for a database. */
 const patience = 1_500;
 
 export class Readiness {
   readonly #store: Store;
+  readonly #ending: Ending;
   /** Why no request is served yet; undefined from the end of the start on. */
   startingBecause: string | undefined;
-  closing = false;
 
-  constructor(store: Store) {
+  constructor(store: Store, ending: Ending) {
     this.#store = store;
+    this.#ending = ending;
   }
 
   async now() {
-    if (this.closing) return notReady('The server is shutting down.');
+    if (this.#ending.begun) return notReady('The server is shutting down.');
     const schema = await this.#schema();
     if (schema === undefined) return notReady('The database does not answer.', { database: 'does not answer' });
     const found = { database: 'answers', schema: told(schema) };

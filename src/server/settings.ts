@@ -120,6 +120,14 @@ const settings = [
     wrong: value => (value === '' ? 'must not be empty' : undefined),
   },
   {
+    flag: 'shutdown-delay',
+    variable: 'BAILIWICK_SHUTDOWN_DELAY',
+    value: 'SECONDS',
+    help: 'on SIGTERM, serve on for so long, though not ready, so that a load balancer takes note',
+    otherwise: '0',
+    wrong: value => (/^\d{1,3}$/.test(value) ? undefined : 'must be a whole number from 0 to 999'),
+  },
+  {
     flag: 'log-level',
     variable: 'BAILIWICK_LOG_LEVEL',
     value: 'LEVEL',
@@ -168,6 +176,7 @@ export type Settings = {
   readonly tls: Files | 'self-signed' | undefined;
   readonly seed: string | undefined;
   readonly anchors: string | undefined;
+  readonly shutdownDelay: number;
   readonly logLevel: string;
   readonly demo: boolean;
   readonly newAdminToken: boolean;
@@ -208,6 +217,7 @@ export const readSettings = (flags: Flags, environment: NodeJS.ProcessEnv): Sett
     tls: tlsOf(chosen('tls-cert'), chosen('tls-key'), isOn('tls-self-signed')),
     seed: chosen('seed'),
     anchors: chosen('anchors'),
+    shutdownDelay: Number(chosen('shutdown-delay')),
     logLevel: chosen('log-level') as string,
     demo: isOn('demo'),
     newAdminToken: isOn('new-admin-token'),

@@ -2,10 +2,12 @@
 
 import { Unavailable } from './store.ts';
 
+type Waiting = { readonly enter: () => void; readonly leave: (error: Unavailable) => void };
+
 export class Line {
   readonly #most: number;
   readonly #patience: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: Waiting[] = [];
   #taken = false;
 
   /** The patience is in milliseconds. */
@@ -25,24 +27,35 @@ export class Line {
       return await work();
     } finally {
       this.#taken = false;
-      this.#waiting.shift()?.();
+      this.#waiting.shift()?.enter();
     }
+  }
+
+  /** Whoever waits need not wait any longer. */
+  sendAway(error: Unavailable): void {
+    for (const { leave } of this.#waiting.splice(0)) leave(error);
   }
 
   #turn(): Promise<void> {
     if (this.#waiting.length >= this.#most) throw new Unavailable('busy', 'Too many changes wait for their turn.');
     return new Promise((resolve, reject) => {
-      const enter = () => {
-        clearTimeout(timer);
-        // Nobody else gets in between the end of one turn and the beginning of the next.
-        this.#taken = true;
-        resolve();
+      const waiting: Waiting = {
+        enter: () => {
+          clearTimeout(timer);
+          // Nobody else gets in between the end of one turn and the beginning of the next.
+          this.#taken = true;
+          resolve();
+        },
+        leave: error => {
+          clearTimeout(timer);
+          reject(error);
+        },
       };
       const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(enter), 1);
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
         reject(new Unavailable('busy', 'The change has waited too long for its turn.'));
       }, this.#patience);
-      this.#waiting.push(enter);
+      this.#waiting.push(waiting);
     });
   }
 }

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { Line } from './line.ts';
 import { aloneOn } from './postgres-alone.ts';
 import { endsConnection, isInTheWay, isStale, Lost, translated, unreached } from './postgres-errors.ts';
+import { Statements } from './postgres-statements.ts';
 import type { Sql } from './sql.ts';
 import { type Row, type Store, type Tx, Unavailable } from './store.ts';
 
@@ -19,18 +20,18 @@ export type PostgresOptions = {
 
 /** In milliseconds. Together they answer every request within five seconds, whatever the database does. */
 const limits = {
-  connect: 1_000,
-  turn: 1_500,
+  connect: 1_500,
+  turn: 4_000,
   lock: 2_000,
-  statement: 2_500,
-  /** On our side, for a database that does not even say that it is late. */
-  silence: 3_000,
+  statement: 30_000,
+  /** After which we ask whether the database is still there. */
+  silence: 2_000,
   idleInTransaction: 5_000,
+  probe: 1_000,
   betweenProbes: 200,
 };
 
 const mostWaiting = 1_000;
-const mostPrepared = 500;
 const mostAttempts = 5;
 
 const parsers: Readonly<Record<number, (text: string) => unknown>> = {
@@ -79,6 +80,8 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
   pool.on('error', () => {});
   pool.on('connect', client => client.on('error', () => {}));
 
+  // One at a time here too: changes that wait for their turn must not hold the connections that reads need.
+  const line = new Line(mostWaiting, limits.turn);
   const failures = { gone: 0, busy: 0, full: 0 };
   let retries = 0;
   let closed = false;
@@ -90,13 +93,14 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     if (lost || closed) return;
     lost = true;
     news('the database does not answer');
+    line.sendAway(gone());
     while (!closed && !(await isThere(config))) await sleep(limits.betweenProbes, undefined, { ref: false });
     lost = false;
     if (!closed) news('the database answers again');
   };
 
   const connect = async (): Promise<Connection> => {
-    if (lost) throw new Unavailable('gone', 'The database does not answer.');
+    if (lost) throw gone();
     if (pool.waitingCount >= mostWaiting) throw new Unavailable('busy', 'Too many requests wait for the database.');
     try {
       const connection = (await pool.connect()) as Connection;
@@ -110,89 +114,75 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     }
   };
 
+  let asking: Promise<boolean> | undefined;
+  /** Whether the database only takes its time: it is asked on another connection, by one for all. */
+  const isOnlySlow = (): Promise<boolean> => {
+    asking ??= isThere(config).finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
+
   const broken = new WeakSet<Connection>();
-  /** What a connection is asked; one that stays silent is ended, and so is the hope for the database. */
-  const attended = async <T>(connection: Connection, asked: () => Promise<T>, silence: number): Promise<T> => {
-    const timer =
-      silence === Number.POSITIVE_INFINITY
-        ? undefined
-        : setTimeout(() => {
-            void lose();
-            connection.connection.stream.destroy();
-          }, silence);
+  const statements = new Statements();
+  /** What a connection is asked. If it stays silent and so does the database, the connection is ended. */
+  const attended = async <T>(connection: Connection, asked: () => Promise<T>): Promise<T> => {
+    let answered = false;
+    const doubt = async (): Promise<void> => {
+      if (answered) return;
+      if (await isOnlySlow()) timer = setTimeout(wake, limits.silence);
+      else if (!answered) {
+        void lose();
+        connection.connection.stream.destroy();
+      }
+    };
+    // Where it was we who were late, the answer is there already, and is read before this.
+    const wake = () => void setImmediate(doubt);
+    let timer = setTimeout(wake, limits.silence);
     try {
       return await asked();
     } catch (error) {
       if (endsConnection(error)) broken.add(connection);
-      if (isStale(error)) schemas++;
+      if (isStale(error)) statements.outdate();
       throw error;
     } finally {
+      answered = true;
       clearTimeout(timer);
     }
   };
 
-  // How often the schema was found changed: what was prepared before is stale, on every connection.
-  let schemas = 0;
-  const prepared = new WeakMap<Connection, { readonly schema: number; readonly names: Map<string, string> }>();
-  let names = 0;
-  const forget = (connection: Connection, what: string): void =>
-    void connection.query(`deallocate ${what}`).catch(() => {});
-  const preparedOn = (connection: Connection): Map<string, string> => {
-    const known = prepared.get(connection);
-    if (known?.schema === schemas) return known.names;
-    if (known) forget(connection, 'all');
-    const fresh = new Map<string, string>();
-    prepared.set(connection, { schema: schemas, names: fresh });
-    return fresh;
-  };
-  /** The name of a text on this connection; the one that was not used for longest makes room. */
-  const nameOn = (connection: Connection, text: string): string => {
-    const known = preparedOn(connection);
-    const name = known.get(text) ?? `s${++names}`;
-    known.delete(text);
-    known.set(text, name);
-    const [oldest] = known;
-    if (known.size > mostPrepared && oldest) {
-      known.delete(oldest[0]);
-      forget(connection, oldest[1]);
-    }
-    return name;
-  };
-
-  const txOn = (connection: Connection, silence: number): Tx => {
+  const txOn = (connection: Connection): Tx => {
     const ask = (statement: Sql): Promise<pg.QueryArrayResult<unknown[]>> => {
       const text = textOf(statement);
-      const named = pooled ? {} : { name: nameOn(connection, text) };
+      const named = pooled ? {} : { name: statements.nameOn(connection, text) };
       const query = { text, values: statement.values as unknown[], rowMode: 'array' as const, ...named };
-      return attended(connection, () => connection.query(query), silence);
+      return attended(connection, () => connection.query(query));
     };
     return {
       rows: async <R extends Row>(statement: Sql) => (await ask(statement)).rows as unknown as R[],
       row: async <R extends Row>(statement: Sql) => (await ask(statement)).rows[0] as unknown as R | undefined,
       run: async statement => (await ask(statement)).rowCount ?? 0,
-      script: async text => void (await attended(connection, () => connection.query(text), silence)),
+      script: async text => void (await attended(connection, () => connection.query(text))),
     };
   };
 
   /** Work in a transaction of its own, once. A connection that may be in the middle of something is not used again. */
-  const once = async <T>(
-    beginning: string,
-    work: (tx: Tx) => Promise<T>,
-    { writing = false, silence = limits.silence } = {},
-  ): Promise<T> => {
+  const once = async <T>(beginning: string, work: (tx: Tx) => Promise<T>, writing: boolean): Promise<T> => {
     const connection = await connect();
-    const say = (text: string) => attended(connection, () => connection.query(text), silence);
+    const say = (text: string) => attended(connection, () => connection.query(text));
     let committing = false;
     let settled = false;
     try {
       const begun = say(beginning);
       begun.catch(() => {});
       try {
-        const result = await work(txOn(connection, silence));
+        const result = await work(txOn(connection));
         await begun;
         committing = true;
-        await say('commit');
+        const { command } = await say('commit');
         settled = true;
+        // It is how the database says that a statement had failed before, whoever did not listen.
+        if (writing && command !== 'COMMIT') throw new Error('nothing was committed, since a statement had failed');
         return result;
       } catch (late) {
         const error = await begun.then(
@@ -214,32 +204,33 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
   const persistently = async <T>(beginning: string, work: (tx: Tx) => Promise<T>, writing: boolean): Promise<T> => {
     for (let tries = 1; ; tries++)
       try {
-        return await once(beginning, work, { writing });
+        return await once(beginning, work, writing);
       } catch (error) {
-        const cause = error instanceof Lost ? error.cause : error;
-        if ((error instanceof Lost || isInTheWay(cause)) && tries < mostAttempts && !lost) {
-          retries++;
-          await sleep(Math.random() * 5 * 2 ** tries);
-          continue;
-        }
-        const reason = error instanceof Lost ? unreached(cause) : translated(cause);
-        if (reason) failures[reason.reason]++;
-        throw reason ?? cause;
+        const isLost = error instanceof Lost;
+        if (!(isLost || isInTheWay(error)) || tries === mostAttempts || lost)
+          throw isLost ? unreached(error.cause) : error;
+        retries++;
+        await sleep(Math.random() * 5 * 2 ** tries);
       }
   };
+
+  /** What fails for want of a database is told as such, and counted. */
+  const counted = <T>(work: Promise<T>): Promise<T> =>
+    work.catch(error => {
+      const reason = translated(error);
+      if (reason) failures[reason.reason]++;
+      throw reason ?? error;
+    });
 
   const begin = (mode: string) => `begin isolation level ${mode};${pooled ? localLimits : ''}`;
   const beginRead = begin('repeatable read read only');
   const beginWrite = `${begin('serializable')} lock table write_turns in exclusive mode`;
-  // One at a time here too: changes that wait for their turn must not hold the connections that reads need.
-  const line = new Line(mostWaiting, limits.turn);
 
   return {
     engine: 'postgres',
-    read: work => persistently(beginRead, work, false),
-    write: work => line.inTurn(() => persistently(beginWrite, work, true)),
-    alone: (work, waiting) =>
-      aloneOn((beginning, work) => once(beginning, work, { silence: Number.POSITIVE_INFINITY }), work, waiting),
+    read: work => counted(persistently(beginRead, work, false)),
+    write: work => counted(line.inTurn(() => persistently(beginWrite, work, true))),
+    alone: (work, waiting) => aloneOn((beginning, work) => once(beginning, work, true), work, waiting),
     figures: () => ({
       open: pool.totalCount,
       idle: pool.idleCount,
@@ -251,10 +242,12 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     close: async () => {
       closed = true;
       // A database that stands still does not even say goodbye.
-      await Promise.race([pool.end(), sleep(limits.connect, undefined, { ref: false })]);
+      await Promise.race([pool.end(), sleep(limits.probe, undefined, { ref: false })]);
     },
   };
 };
+
+const gone = (): Unavailable => new Unavailable('gone', 'The database does not answer.');
 
 const outcomeUnknown =
   'The database was lost while it took the change. Read before you try again: the change may have been made.';
@@ -267,7 +260,7 @@ const textOf = ({ chunks }: Sql): string =>
 
 /** Whether the database answers a question on a new connection. */
 const isThere = async (config: pg.ClientConfig): Promise<boolean> => {
-  const client = new pg.Client({ ...config, query_timeout: limits.connect });
+  const client = new pg.Client({ ...config, connectionTimeoutMillis: limits.probe, query_timeout: limits.probe });
   client.on('error', () => {});
   try {
     await client.connect();

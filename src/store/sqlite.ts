@@ -1,16 +1,17 @@
-/** SQLite inside the process: one connection that owns the file, one piece of work at a time. */
+/** SQLite inside the process, which owns the file: one connection, one piece of work at a time. */
 
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Sql } from './sql.ts';
+import { inMemory, own, reasonOf } from './sqlite-file.ts';
 import { type Row, StartFault, type Store, type Tx, Unavailable } from './store.ts';
 
 /** More than the server has without the many lengths that lists in a query can have. */
 const mostPrepared = 500;
 
 export const openSqlite = (path: string): Store => {
-  const database = open(path);
+  const { database, release } = open(path);
   const prepared = new Map<string, StatementSync>();
 
   const prepare = ({ chunks }: Sql): StatementSync => {
@@ -43,65 +44,71 @@ export const openSqlite = (path: string): Store => {
 
   const failures = { gone: 0, busy: 0, full: 0 };
 
-  const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-    inTurn(async () => {
-      try {
-        database.exec('begin immediate');
-        const result = await work(tx);
-        database.exec('commit');
-        return result;
-      } catch (error) {
-        if (database.isTransaction) database.exec('rollback');
-        const translated = unavailable(error);
-        if (!translated) throw error;
-        failures[translated.reason]++;
-        throw translated;
-      }
-    });
+  const within =
+    (begin: 'begin' | 'begin immediate') =>
+    <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+      inTurn(async () => {
+        try {
+          database.exec(begin);
+          const result = await work(tx);
+          database.exec('commit');
+          return result;
+        } catch (error) {
+          if (database.isTransaction) database.exec('rollback');
+          const translated = unavailable(error);
+          if (!translated) throw error;
+          failures[translated.reason]++;
+          throw translated;
+        }
+      });
 
+  const write = within('begin immediate');
   return {
     engine: 'sqlite',
-    read: work => inTurn(() => work(tx)),
+    read: within('begin'),
     write,
     // One process owns the file.
     alone: write,
     figures: () => ({ open: 1, idle: 0, waiting: 0, most: 1, failures, retries: 0 }),
-    close: () => inTurn(async () => database.close()),
+    close: () =>
+      inTurn(async () => {
+        database.close();
+        release();
+      }),
   };
 };
 
 const full = 13;
 const ioError = 10;
 
-/** A disk without room fails writes alone, and the next may succeed. */
+/** A disk without room fails writes alone, and the next may succeed; so may what follows an error of the disk. */
 const unavailable = (error: unknown): Unavailable | undefined => {
-  const { errcode } = error as { errcode?: number };
-  if (errcode === undefined || ![full, ioError].includes(errcode & 0xff)) return undefined;
-  return new Unavailable('full', 'The disk takes no more data.', { cause: error });
+  switch (((error as { errcode?: number }).errcode ?? 0) & 0xff) {
+    case full:
+      return new Unavailable('full', 'The disk is full.', { cause: error });
+    case ioError:
+      return new Unavailable('gone', 'The disk does not do what it is asked.', { cause: error });
+    default:
+      return undefined;
+  }
 };
 
-const open = (path: string): DatabaseSync => {
+const open = (path: string): { readonly database: DatabaseSync; readonly release: () => void } => {
+  let release = () => {};
   try {
-    if (path !== ':memory:' && !existsSync(dirname(path))) mkdirSync(dirname(path));
+    if (path !== inMemory && !existsSync(dirname(path))) mkdirSync(dirname(path));
+    // A second server on the same file fails at its start; a backup, which only reads, is let in.
+    release = own(path);
     const database = new DatabaseSync(path, { timeout: 1000 });
-    database.exec('pragma locking_mode = exclusive');
     database.exec('pragma journal_mode = wal');
     database.exec('pragma synchronous = full');
     database.exec('pragma foreign_keys = on');
     database.exec('pragma trusted_schema = off');
-    // Takes the lock now, so that a second server on the same file fails at its start and not at its first write.
+    // Where it cannot be written, the start is the time to say so.
     database.exec('begin immediate; commit');
-    return database;
+    return { database, release };
   } catch (error) {
+    release();
     throw new StartFault(`cannot open the database sqlite:${path}: ${reasonOf(error)}`);
   }
-};
-
-const reasonOf = (error: unknown): string => {
-  const { message, code } = error as NodeJS.ErrnoException;
-  if (message === 'database is locked') return 'another process has it open';
-  if (code === 'ENOENT') return 'the folder above it does not exist';
-  const unwritable =
-    ['EACCES', 'EPERM', 'EROFS'].includes(code ?? '') || /unable to open|readonly|disk I\/O/.test(message);
-  return unwritable ? 'the file or its folder cannot be written' : message;
 };

@@ -35,6 +35,8 @@ export type PostgresOptions = {
   readonly password?: string;
   /** Certificate and key in PEM. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** The folder of its programs, where it has to be that one. */
+  readonly bin?: string;
   /** Further settings of the server, by name. */
   readonly settings?: Readonly<Record<string, string>>;
 };
@@ -102,7 +104,7 @@ const started = async (
   kept: () => Promise<void>,
 ): Promise<Postgres> => {
   give(user, folder);
-  const { bin, version, origin } = programs(folder, user);
+  const { bin, version, origin } = programs(folder, user, options.bin);
   const data = join(folder, 'data');
   const running = { ...user, cwd: folder, env: { PATH: process.env.PATH, TZ: 'UTC', LC_ALL: 'C' } };
 
@@ -192,7 +194,11 @@ const started = async (
     },
     url,
     log,
-    stop: mode => ended(server, ({ smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' } as const)[mode]),
+    stop: async mode => {
+      // A smart stop would wait for this connection too.
+      await databases.close();
+      await ended(server, ({ smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' } as const)[mode]);
+    },
     start: async () => {
       if (!server) await launch();
     },
@@ -273,11 +279,8 @@ const writeGiven = (user: User, path: string, text: string): void => {
 type Programs = { readonly bin: string; readonly version: string; readonly origin: string };
 
 /** The first that runs here and is new enough; one that was asked for is the only one looked at. */
-const programs = (folder: string, user: User): Programs => {
-  const named = process.env.BAILIWICK_TEST_POSTGRES_BIN;
-  const candidates = named
-    ? [{ bin: named, origin: 'BAILIWICK_TEST_POSTGRES_BIN' }]
-    : [...fromPackage(folder, user), ...onMachine()];
+const programs = (folder: string, user: User, named = process.env.BAILIWICK_TEST_POSTGRES_BIN): Programs => {
+  const candidates = named ? [{ bin: named, origin: named }] : [...fromPackage(folder, user), ...onMachine()];
   const refused = [];
   for (const { bin, origin } of candidates) {
     const asked = spawnSync(join(bin, 'postgres'), ['--version'], { ...user, cwd: folder, encoding: 'utf8' });
@@ -327,7 +330,8 @@ function* fromPackage(folder: string, user: User): Generator<Omit<Programs, 'ver
   yield { bin: join(ours, 'native', 'bin'), origin: name };
 }
 
-function* onMachine(): Generator<Omit<Programs, 'version'>> {
+/** Those that are installed, newest first. */
+export function* onMachine(): Generator<Omit<Programs, 'version'>> {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
   const folders = [...versions.map(each => join(debian, each, 'bin')), ...(process.env.PATH ?? '').split(delimiter)];

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Readable } from 'node:stream';
-import { after, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Client as PostgresClient } from 'pg';
 import { Client } from './client.ts';
@@ -24,13 +24,15 @@ const running = new Set<ChildProcess>();
 const killAll = (): void => {
   for (const child of running) child.kill('SIGKILL');
 };
-process.on('exit', killAll);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 export type Environment = Readonly<Record<string, string>>;
 
 const compiled = mkdtempSync(join(tmpdir(), 'bailiwick-compiled-'));
-after(() => rmSync(compiled, { recursive: true, force: true }));
+process.on('exit', () => {
+  killAll();
+  rmSync(compiled, { recursive: true, force: true });
+});
 
 /** The environment of the tests, without what would set the program; what one start compiles, the others need not. */
 const plainEnvironment: Environment = {
@@ -52,8 +54,11 @@ export class Running {
     args: readonly string[],
     environment: Environment,
     starting: readonly string[] = [program],
+    /** Another program, and its arguments, that starts this one. */
+    through: readonly string[] = [],
   ) {
-    this.child = spawn(process.execPath, [...starting, ...args], {
+    const [command, ...words] = [...through, process.execPath, ...starting, ...args] as [string, ...string[]];
+    this.child = spawn(command, words, {
       cwd: folder,
       env: { ...plainEnvironment, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -147,7 +152,7 @@ export class Ground {
   readonly #started: Running[] = [];
   readonly #database: Database;
 
-  constructor(t: TestContext, database: Database) {
+  constructor(t: Pick<TestContext, 'after'>, database: Database) {
     this.#database = database;
     t.after(async () => {
       for (const started of this.#started) await started.end();

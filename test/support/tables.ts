@@ -3,7 +3,7 @@
 import type { Sql } from '../../src/store/sql.ts';
 import { sql } from '../../src/store/sql.ts';
 import type { Row, Store, Tx } from '../../src/store/store.ts';
-import { engine } from './engine.ts';
+import { type Engine, engine } from './engine.ts';
 
 const names = {
   sqlite: sql`
@@ -34,8 +34,8 @@ export const contents = async (tx: Tx): Promise<[table: string, rows: Row[]][]> 
 };
 
 /** Rows that name others which are not there. */
-export const danglingReferences = async (tx: Tx): Promise<Row[]> => {
-  if (engine === 'sqlite') return tx.rows(sql`pragma foreign_key_check`);
+export const danglingReferences = async (tx: Tx, on: Engine = engine): Promise<Row[]> => {
+  if (on === 'sqlite') return tx.rows(sql`pragma foreign_key_check`);
   const queries = await tx.rows<[text: string]>(sql`
     select format(
       'select %L, child.* from %s child where %s and not exists (select 1 from %s parent where %s)',
@@ -56,29 +56,22 @@ export const danglingReferences = async (tx: Tx): Promise<Row[]> => {
   return rows;
 };
 
-/** What the engine itself finds wrong with its files; PostgreSQL looks for it only for those who may do everything. */
+/** What the engine itself finds wrong with its files. */
 export const damages = async (store: Store): Promise<string[]> => {
-  if (engine === 'sqlite') {
+  if (store.engine === 'sqlite') {
     const rows = await store.read(tx => tx.rows<[string]>(sql`pragma integrity_check`));
     return rows.map(([text]) => text).filter(text => text !== 'ok');
   }
-  const mayLook = sql`
-    select 1
-    from pg_available_extensions
-    where name = 'amcheck' and current_setting('is_superuser') = 'on'`;
-  if (!(await store.read(tx => tx.row(mayLook)))) return [];
   await store.write(tx => tx.script('create extension if not exists amcheck'));
-  const found = await store.read(tx =>
-    tx
-      .rows(sql`
-      select cast(bt_index_check(pg_class.oid, true) as text)
-      from pg_class
-      join pg_am on pg_am.oid = relam and amname = 'btree'
-      where relkind = 'i' and relpersistence = 'p'`)
-      .then(
-        () => [],
-        error => [`${error.message}`],
-      ),
-  );
-  return found;
+  const look = sql`
+    select cast(bt_index_check(pg_class.oid, true) as text)
+    from pg_class
+    join pg_am on pg_am.oid = relam and amname = 'btree'
+    where relkind = 'i' and relpersistence = 'p'`;
+  return store
+    .read(tx => tx.rows(look))
+    .then(
+      () => [],
+      error => [`${error.message}`],
+    );
 };

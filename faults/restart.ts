@@ -1,0 +1,108 @@
+/** PostgreSQL restarted, and its backends killed, under write load: nothing acknowledged is lost, and service is back by itself. */
+
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { openPostgres } from '../src/store/postgres.ts';
+import type { Postgres } from '../test/support/postgres.ts';
+import { signal } from '../test/support/processes.ts';
+import { Ledger } from './ledger.ts';
+import { Load } from './load.ts';
+import { Patience, Stage, spread } from './support.ts';
+import type { Trial } from './trial.ts';
+
+const clients = 8;
+const backWithin = 2_000;
+
+type Fault = (postgres: Postgres, database: string) => Promise<unknown>;
+
+const asked = async (url: string, text: string): Promise<Record<string, unknown>[]> => {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return (await client.query(text)).rows;
+  } finally {
+    client.end().catch(() => {});
+  }
+};
+
+/** The connections that the server has. */
+const ours = "from pg_stat_activity where application_name = 'bailiwick'";
+
+const faults: Readonly<Record<string, Fault>> = {
+  'fast restart': async postgres => {
+    await postgres.stop('fast');
+    await postgres.start();
+  },
+  'immediate restart': async postgres => {
+    await postgres.stop('immediate');
+    await postgres.start();
+  },
+  'every backend terminated': (_, database) => asked(database, `select pg_terminate_backend(pid) ${ours}`),
+  // PostgreSQL takes it for a crash of its own, and begins anew by itself.
+  'kill -9 of a backend': async (postgres, database) => {
+    const [backend] = await asked(database, `select pid ${ours} order by state = 'active' desc limit 1`);
+    signal(Number(backend?.pid), 'SIGKILL');
+    await noticed(postgres);
+  },
+};
+
+const crash = /all server processes terminated; reinitializing/g;
+let crashes = 0;
+const noticed = async (postgres: Postgres): Promise<void> => {
+  for (crashes++; (postgres.log().match(crash)?.length ?? 0) < crashes; ) await pause(10);
+};
+
+const accepts = (database: string): Promise<boolean> =>
+  asked(database, 'select 1').then(
+    () => true,
+    () => false,
+  );
+
+export const restart: Trial = {
+  name: 'restart',
+  fault: 'PostgreSQL restarted (fast, immediate) and backends killed, under write load',
+  short: 4,
+  long: 50,
+  run: async (times, progress) => {
+    await using stage = new Stage();
+    const postgres = await stage.postgres();
+    const database = await postgres.newDatabase();
+    const server = await stage.serveFirst(database);
+    const ledger = new Ledger();
+    const told = new Map<number, number>();
+    let succeeded = 0;
+    const load = new Load(ledger, clients, ({ status }) => {
+      told.set(status, (told.get(status) ?? 0) + 1);
+      if (status >= 200 && status < 300) succeeded = performance.now();
+    });
+    const patience = new Patience();
+    const back: number[] = [];
+    const kinds = Object.entries(faults);
+    crashes = 0;
+    for (let round = 0; round < times; round++) {
+      const [kind, fault] = kinds[round % kinds.length] as [string, Fault];
+      load.begin(server);
+      const some = ledger.acknowledged + Math.random() * 40;
+      await load.until(() => ledger.acknowledged > some);
+      // Somewhere in the middle of one of the next writes.
+      await pause(Math.random() * 50);
+      await fault(postgres, database);
+      while (!(await accepts(database))) await pause(5);
+      const accepting = performance.now();
+      await load.until(() => succeeded > accepting);
+      back.push(succeeded - accepting);
+      patience.assert(`to serve again after ${kind}`, succeeded - accepting, backWithin);
+      await load.end();
+      await ledger.verify(server, round === times - 1);
+      progress(`${round + 1} faults, ${ledger.acknowledged} writes acknowledged`);
+    }
+    await server.stop();
+    const store = openPostgres(database, { connections: 1 });
+    await ledger.audit(store).finally(() => store.close());
+    const [refused, closed] = [told.get(503) ?? 0, told.get(0) ?? 0];
+    return [
+      `${times} faults: of ${ledger.acknowledged} acknowledged writes 0 lost, ${refused} answered 503 (${ledger.unknown} of them that the change may have been made), ${closed} connections closed, nothing else; service back after the database: ${spread(back)}${patience.remark}`,
+    ];
+  },
+};
