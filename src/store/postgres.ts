@@ -26,9 +26,9 @@ const limits = {
   leastLock: 500,
   statement: 30_000,
   /** After which we ask whether the database is still there. */
-  silence: 2_000,
+  silence: 1_000,
   idleInTransaction: 5_000,
-  probe: 1_000,
+  probe: 1_500,
   betweenProbes: 200,
 };
 
