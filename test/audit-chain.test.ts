@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { addAuditEvent, type Head, hashOf, told } from '../src/store/audit.ts';
-import { type Anchors, chainOldEvents, type Ending, type Finding, verifyChains } from '../src/store/audit-chain.ts';
+import { type Anchors, type ChainEnd, chainOldEvents, type Finding, verifyChains } from '../src/store/audit-chain.ts';
 import { newUuid, secureRandom } from '../src/store/id.ts';
 import { migrate } from '../src/store/migrations.ts';
 import { type Sql, sql } from '../src/store/sql.ts';
@@ -29,12 +29,12 @@ import {
 import { walk } from './support/walk.ts';
 import { Directory, newDirectory } from './support/world.ts';
 
-type Outcome = { readonly rows: number; readonly findings: Finding[]; readonly endings: Ending[] };
+type Outcome = { readonly rows: number; readonly findings: Finding[]; readonly endings: ChainEnd[] };
 
 const verified = async (tx: Tx, anchors?: Anchors, size?: number): Promise<Outcome> => {
   const findings: Finding[] = [];
-  const endings: Ending[] = [];
-  const hearing = { found: (each: Finding) => findings.push(each), ended: (each: Ending) => endings.push(each) };
+  const endings: ChainEnd[] = [];
+  const hearing = { found: (each: Finding) => findings.push(each), ended: (each: ChainEnd) => endings.push(each) };
   const rows = await verifyChains(tx, hearing, anchors, size);
   return { rows, findings, endings };
 };

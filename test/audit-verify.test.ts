@@ -76,9 +76,21 @@ describe('audit verify', together, () => {
     await refused(/cannot verify the audit trail: no such table: .*bailiwick migrate/);
     writeFileSync(ground.path('anchors'), 'what is this\n');
     await refused(/anchors is no file of anchors: line 1/, '--anchors', 'anchors');
+  });
+
+  test('changes nothing in what it verifies, and needs no server to be stopped', guard, async t => {
+    const ground = await written(t);
+    const copy = () => readFileSync(ground.path('trail.db'));
+    const before = copy();
+    assert.equal((await verify(ground)).code, 0);
+    assert.ok(before.equals(copy()));
     const server = ground.start(database);
-    await server.url();
-    await refused(/another process has it open/);
+    const admin = await server.actor(chosenToken);
+    await admin.make('/organizations/acme/projects', { type: 'projects', attributes: { name: 'four' } });
+    const { code, out, error } = await verify(ground);
+    assert.deepEqual([code, error], [0, '']);
+    assert.match(out, /\(acme\): 5 rows/);
+    await server.stop();
   });
 });
 

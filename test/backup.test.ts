@@ -282,7 +282,7 @@ onlyOn('sqlite', () => {
         ['empty.db', /not a database of Bailiwick/],
         ['other.db', /not a database of Bailiwick/],
         ['stray.db', /damaged: a row of \w+ refers to one of users/],
-        ['newer.db', /made by a newer version: .*9999_all_new\.breaking\.sql/],
+        ['newer.db', /made for a newer version: .*9999_all_new\.breaking\.sql/],
         ['cut.db', /damaged/],
         ['spoiled.db', /damaged/],
         ['live.db', /no backup but a database in use/],

@@ -1,10 +1,10 @@
 /** `bailiwick audit verify`: whether the audit trail is what was written, row by row and chain by chain. */
 
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { type Anchors, counted, type Ending, type Finding, verifyChains } from '../store/audit-chain.ts';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { type Anchors, type ChainEnd, counted, type Finding, verifyChains } from '../store/audit-chain.ts';
 import { isPostgres, openStore } from '../store/open.ts';
-import { fileOf } from '../store/sqlite-file.ts';
-import { StartFault } from '../store/store.ts';
+import { fileOf, syncFile } from '../store/sqlite-file.ts';
+import { StartFault, Unavailable } from '../store/store.ts';
 import type { Settings } from './settings.ts';
 
 export const runAuditVerify = async (settings: Settings): Promise<void> => {
@@ -13,19 +13,26 @@ export const runAuditVerify = async (settings: Settings): Promise<void> => {
   // To open it would make it.
   if (!isPostgres(settings.database) && !existsSync(fileOf(settings.database)))
     throw new StartFault(`there is no database ${settings.database}`);
-  const store = await openStore(settings.database, settings);
-  const endings: Ending[] = [];
+  const store = await openStore(settings.database, { ...settings, readOnly: true });
+  const endings: ChainEnd[] = [];
   let findings = 0;
   const hearing = {
     found: (finding: Finding) => {
       findings++;
       process.stdout.write(`${lineOf(finding)}\n`);
     },
-    ended: (ending: Ending) => void endings.push(ending),
+    ended: (ending: ChainEnd) => void endings.push(ending),
   };
   const rows = await store
-    .read(tx => verifyChains(tx, hearing, anchors))
+    .read(tx => {
+      // Work that is begun again is told of once.
+      findings = 0;
+      endings.length = 0;
+      return verifyChains(tx, hearing, anchors);
+    })
     .catch(error => {
+      if (error instanceof Unavailable)
+        throw new StartFault(`cannot verify the audit trail: ${error.hopeless ?? error.message}`);
       throw new StartFault(
         `cannot verify the audit trail: ${error.message} (bailiwick migrate brings an older schema to this version)`,
       );
@@ -81,17 +88,12 @@ const readIfThere = (file: string): string | undefined => {
 };
 
 /** Whole or not at all: the old anchors are there until the new ones are on the disk. */
-const keepAnchors = (file: string, endings: readonly Ending[]): void => {
+const keepAnchors = (file: string, endings: readonly ChainEnd[]): void => {
   const text = endings.map(({ chain, position, hash }) => `${position} ${hash} ${chain}\n`).join('');
   const beside = `${file}.${process.pid}.new`;
   try {
-    const descriptor = openSync(beside, 'w');
-    try {
-      writeFileSync(descriptor, text);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+    writeFileSync(beside, text);
+    syncFile(beside);
     renameSync(beside, file);
   } catch (error) {
     throw new StartFault(`cannot write the anchors: ${(error as Error).message}`);

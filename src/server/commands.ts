@@ -47,5 +47,7 @@ export const commandOf = (words: readonly string[]): ((settings: Settings) => Pr
     if (words.length !== wanted.length) throw new StartFault(`the command is: bailiwick ${usage}`);
     return async settings => (await load())(settings, words.slice(named.length));
   }
-  throw new StartFault(`there is no command '${words.join(' ')}'; --help lists them`);
+  const near = commands.filter(({ usage }) => usage.startsWith(`${words[0]} `)).map(({ usage }) => usage);
+  const hint = near.length > 0 ? `there is: bailiwick ${near.join(', bailiwick ')}` : '--help lists them';
+  throw new StartFault(`there is no such command; ${hint}`);
 };

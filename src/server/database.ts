@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { behind, migrate, migrationNames, schemaOf } from '../store/migrations.ts';
+import { behind, migrate, migrationNames, type News, schemaOf } from '../store/migrations.ts';
 import { shownUrl } from '../store/open.ts';
 import { StartFault, type Store, Unavailable } from '../store/store.ts';
 import type { Settings } from './settings.ts';
@@ -19,9 +19,10 @@ export const settleSchema = async (
     // Whoever waits has the file, and nobody else could migrate it.
     throw store.engine === 'sqlite' ? new StartFault(`cannot serve ${shownUrl(database)}: ${old.message}`) : old;
   }
-  // Of a new database there is nothing to tell.
-  const level = schema.missing.length === migrationNames().length ? 'debug' : 'info';
-  await migrate(store, now, news => log[level](news)).catch(error => {
+  const isNew = schema.missing.length === migrationNames().length;
+  // Of what is made in a new database there is nothing to tell.
+  const tell: News = (text, about) => log[isNew && about === 'applied' ? 'debug' : 'info'](text);
+  await migrate(store, now, tell).catch(error => {
     if (error instanceof StartFault || error instanceof Unavailable) throw error;
     throw new StartFault(`cannot make the tables in ${shownUrl(database)}: ${error.message}`);
   });
@@ -36,7 +37,7 @@ const betweenTries = 500;
 export const patiently = async <T>(
   work: () => Promise<T>,
   where: string,
-  waiting: (reason: string) => Promise<void>,
+  waiting: (reason: string) => void,
 ): Promise<T> => {
   let told: string | undefined;
   for (;;)
@@ -45,7 +46,7 @@ export const patiently = async <T>(
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       if (error.hopeless) throw new StartFault(`cannot open the database ${where}: ${error.hopeless}`);
-      if (error.message !== told) await waiting(error.message);
+      if (error.message !== told) waiting(error.message);
       told = error.message;
       await sleep(betweenTries);
     }

@@ -9,7 +9,11 @@ export const listen = async (app: FastifyInstance, { host, port }: Settings): Pr
   try {
     // One address: for a name with several, the framework would open further listeners without our handlers on them.
     const { address } = isIP(host) ? { address: host } : await lookup(host, { order: 'ipv4first' });
+    // Where the server is, it says itself when it is ready; until then a failed start has one line to say.
+    const { level } = app.log;
+    app.log.level = 'silent';
     await app.listen({ host: address, port });
+    app.log.level = level;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reasons: Record<string, string> = {

@@ -88,24 +88,21 @@ const start = async (settings: Settings): Promise<void> => {
   endOnFault(app);
   const writeUses = () => uses.flush(store).catch(error => app.log.error({ err: error }, 'uses of tokens not written'));
 
-  let listening: Promise<void> | undefined;
-  const open = (): Promise<void> => {
-    listening ??= listen(app, settings).then(port => {
-      publicUrl ||= `${tls ? 'https' : 'http'}://${reachable(settings.host)}:${port}`;
-      setInterval(writeUses, 60_000).unref();
-      stopOnSignal(async () => {
-        ending.begin();
-        await sleep(settings.shutdownDelay * 1000);
-        endLate(app);
-        await app.close();
-        await writeUses();
-        await store.close();
-        await tracing?.end();
-      });
-      reloadOnHangup(app, tls);
-    });
-    return listening;
-  };
+  // The port opens first: where it cannot be opened, no token is made that nobody saw; and who asks is told to wait.
+  readiness.startingBecause = 'The server is starting.';
+  const port = await listen(app, settings);
+  publicUrl ||= `${tls ? 'https' : 'http'}://${reachable(settings.host)}:${port}`;
+  setInterval(writeUses, 60_000).unref();
+  stopOnSignal(async () => {
+    ending.begin();
+    await sleep(settings.shutdownDelay * 1000);
+    endLate(app);
+    await app.close();
+    await Promise.race([writeUses(), sleep(1_000, undefined, { ref: false })]);
+    await store.close();
+    await tracing?.end();
+  });
+  reloadOnHangup(app, tls);
 
   /** Whatever a database needs before it can be served; what was done already is not done again. */
   const prepare = async () => {
@@ -116,20 +113,17 @@ const start = async (settings: Settings): Promise<void> => {
       );
     key = await tokenKey(store, secureRandom);
     const making = { key, random: secureRandom, now };
-    // Before the port is open, so that whoever reaches the server finds the world.
     if (seed) process.stdout.write(await seed(store, making, given));
-    // The port opens last, and within the transaction: where it cannot be opened, no token is lost that nobody saw.
     return store.write(async tx => {
       const token = await addSiteAdmin(tx, making, given);
       const renewed = token === undefined && settings.newAdminToken ? await giveAdminToken(tx, making) : undefined;
       const unused = given !== undefined && token === undefined && !(await isAdminToken(tx, making, given));
-      await open();
       return { token, renewed, unused };
     });
   };
-  const { token, renewed, unused } = await patiently(prepare, where, async reason => {
+  const { token, renewed, unused } = await patiently(prepare, where, reason => {
     readiness.startingBecause = reason;
-    await open();
+    app.log.warn(reason);
     process.stdout.write(`Bailiwick ${version} listens on ${publicUrl} and is not ready. ${reason}\n`);
   });
   readiness.startingBecause = undefined;

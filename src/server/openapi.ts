@@ -24,7 +24,7 @@ const titles: Record<number, string> = {
   415: 'The body is not of the JSON:API media type',
   422: 'The body breaks a rule: one error object per fault',
   500: 'A fault of the server, with a request id',
-  503: 'Not ready',
+  503: 'The database cannot be asked now, or the server is not ready: try again later',
 };
 
 /** What any operation may answer beside its own statuses. */
@@ -89,6 +89,7 @@ const parametersOf = ({
 const requestIdHeader = {
   'X-Request-Id': { description: "The client's own, or a new one", schema: { type: 'string' } },
 };
+const retryAfterHeader = { 'Retry-After': { description: 'In seconds', schema: { type: 'string' } } };
 const etagHeader = { ETag: { description: 'For If-Match', schema: { type: 'string' } } };
 
 /** A body that may be left out demands nothing. */
@@ -111,7 +112,11 @@ const operationObject = (operation: Operation) => ({
     ...Object.fromEntries(
       failuresOf(operation).map(status => [
         status,
-        { description: titles[status], headers: requestIdHeader, ...content({ $ref: '#/components/schemas/errors' }) },
+        {
+          description: titles[status],
+          headers: status === 503 ? { ...requestIdHeader, ...retryAfterHeader } : requestIdHeader,
+          ...content({ $ref: '#/components/schemas/errors' }),
+        },
       ]),
     ),
   },

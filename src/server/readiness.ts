@@ -1,7 +1,7 @@
 /** Whether requests can be served: the database answers, its schema is new enough, and the server is not shutting down. */
 
 import { behind, reasonTooNew, type Schema, schemaOf } from '../store/migrations.ts';
-import type { Store } from '../store/store.ts';
+import { StartFault, type Store } from '../store/store.ts';
 import type { Ending } from './ending.ts';
 
 /** In milliseconds. Whoever asks has more important things to do than to wait for a database. */
@@ -10,6 +10,7 @@ const patience = 1_500;
 export class Readiness {
   readonly #store: Store;
   readonly #ending: Ending;
+  #asking: Promise<Schema | StartFault | undefined> | undefined;
   /** Why no request is served yet; undefined from the end of the start on. */
   startingBecause: string | undefined;
 
@@ -21,22 +22,26 @@ export class Readiness {
   async now() {
     if (this.#ending.begun) return notReady('The server is shutting down.');
     const schema = await this.#schema();
+    if (schema instanceof StartFault) return notReady(schema.message, { database: 'answers' });
     if (schema === undefined) return notReady('The database does not answer.', { database: 'does not answer' });
     const found = { database: 'answers', schema: told(schema) };
     const reason = reasonTooNew(schema) ?? (schema.missing.length > 0 ? behind(schema).message : this.startingBecause);
     return reason === undefined ? { status: 200, body: { status: 'ready', ...found } } : notReady(reason, found);
   }
 
-  #schema(): Promise<Schema | undefined> {
-    return new Promise(resolve => {
+  /** One question for all who ask at once: nobody without a token keeps the database busy. */
+  #schema(): Promise<Schema | StartFault | undefined> {
+    this.#asking ??= new Promise(resolve => {
       const timer = setTimeout(() => resolve(undefined), patience);
       schemaOf(this.#store)
-        .catch(() => undefined)
+        .catch(error => (error instanceof StartFault ? error : undefined))
         .then(schema => {
           clearTimeout(timer);
+          this.#asking = undefined;
           resolve(schema);
         });
     });
+    return this.#asking;
   }
 }
 

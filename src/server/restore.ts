@@ -1,6 +1,6 @@
 /** `bailiwick restore FILE`: a backup in the place of the database, which is kept aside. */
 
-import { copyFileSync, existsSync, mkdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { alsoName, fileOf, flawOf, own, reasonOf, sizeOf, syncFile, syncFolder } from '../store/sqlite-file.ts';
@@ -19,6 +19,8 @@ export const runRestore = async ({ database }: Settings, [file = '']: readonly s
   try {
     // Checked where it will stand: what is good cannot become something else on the way.
     copyFileSync(file, partial);
+    // A copy has the mode of what it is copied from.
+    chmodSync(partial, 0o600);
     const flaw = flawOf(partial);
     if (flaw !== undefined) throw new StartFault(`${file} cannot be restored: ${flaw}`);
     syncFile(partial);

@@ -25,8 +25,17 @@ const flawOfSqlite = (url: string): string | undefined =>
 /** Those of PostgreSQL's own tools, without the ones that fall back to no encryption in silence. */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];
 
+const isDecodable = (url: string): boolean => {
+  try {
+    const { username, password, pathname } = new URL(url);
+    return [username, password, pathname].every(part => decodeURIComponent(part) !== undefined);
+  } catch {
+    return false;
+  }
+};
+
 const flawOfPostgres = (url: string): string | undefined => {
-  if (!URL.canParse(url))
+  if (!isDecodable(url))
     return 'is no well-formed address: a password with special characters in it is percent-encoded';
   const { searchParams } = new URL(url);
   const mode = searchParams.get('sslmode');

@@ -48,14 +48,14 @@ export type Finding = {
 };
 
 /** The last row of a chain that was walked to its end. */
-export type Ending = Head & { readonly chain: string; readonly name: string | null };
+export type ChainEnd = Head & { readonly chain: string; readonly name: string | null };
 
 /** The last rows of an earlier time, by chain, kept where whoever writes to the database does not. */
 export type Anchors = ReadonlyMap<string, Head>;
 
 type Hearing = {
   readonly found: (finding: Finding) => void;
-  readonly ended: (ending: Ending) => void;
+  readonly ended: (ending: ChainEnd) => void;
 };
 
 type Linked = readonly [chain: string, position: number, previous: string | null, hash: string | null, ...told: Told];

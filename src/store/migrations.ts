@@ -18,6 +18,9 @@ export const migrationNames = (folder = ownFolder): string[] =>
 /** What a migration does beyond its SQL, after it and in its transaction. */
 const steps: Readonly<Record<string, (tx: Tx) => Promise<void>>> = { '0004_audit_chain.sql': tx => chainOldEvents(tx) };
 
+/** As they are when the program is loaded: an upgrade that lies beside a server is not yet its own. */
+const ownNames = migrationNames();
+
 export type Schema = {
   /** What this version needs and the database has not. */
   readonly missing: readonly string[];
@@ -26,9 +29,9 @@ export type Schema = {
 };
 
 export const schemaOf = (store: Store, folder = ownFolder): Promise<Schema> =>
-  store.read(async tx => compared(await appliedIn(tx), migrationNames(folder)));
+  store.read(async tx => compared(await appliedIn(tx), folder === ownFolder ? ownNames : migrationNames(folder)));
 
-const compared = (applied: readonly string[], wanted: readonly string[]): Schema => ({
+export const compared = (applied: readonly string[], wanted: readonly string[]): Schema => ({
   missing: wanted.filter(name => !applied.includes(name)),
   unknown: applied.filter(name => !wanted.includes(name)),
 });
@@ -39,6 +42,7 @@ const appliedIn = async (tx: Tx): Promise<string[]> => {
     return rows.map(([name]) => name);
   } catch (error) {
     if (isNoTable(error)) return [];
+    if (isForbidden(error)) throw new StartFault(`this role may not use the database: ${(error as Error).message}`);
     throw error;
   }
 };
@@ -59,16 +63,19 @@ export const behind = ({ missing }: Schema, options?: ErrorOptions): Unavailable
   );
 
 /** Why this version cannot serve such a database, whatever is done to it. */
-export const reasonTooNew = ({ unknown }: Schema): string | undefined => {
+export const reasonTooNew = ({ unknown }: Pick<Schema, 'unknown'>): string | undefined => {
   const breaking = unknown.find(isBreaking);
   return breaking && `the database was made for a newer version: this one cannot serve it since ${breaking}`;
 };
+
+/** Told of what was applied, and of another process for which this one waits. */
+export type News = (text: string, about: 'applied' | 'waiting') => void;
 
 /** The names of the migrations that were applied now, by this process. */
 export const migrate = async (
   store: Store,
   now: () => Date,
-  news: (text: string) => void = () => {},
+  news: News = () => {},
   folder = ownFolder,
 ): Promise<string[]> => {
   const schema = await schemaOf(store, folder);
@@ -77,12 +84,15 @@ export const migrate = async (
   const applied = [];
   for (const name of schema.missing) {
     const isMine = await store
-      .alone(tx => apply(tx, name, folder, now), news)
+      .alone(
+        tx => apply(tx, name, folder, now),
+        text => news(text, 'waiting'),
+      )
       .catch(error => {
         throw isForbidden(error) ? behind(schema, { cause: error }) : error;
       });
     if (!isMine) continue;
-    news(`applied ${name}`);
+    news(`applied ${name}`, 'applied');
     applied.push(name);
   }
   return applied;

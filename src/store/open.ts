@@ -7,10 +7,13 @@ import type { Store } from './store.ts';
 export const isPostgres = (url: string): boolean => /^postgres(ql)?:\/\//.test(url);
 
 /** The driver is loaded only where it is used. */
-export const openStore = async (url: string, options: PostgresOptions = {}): Promise<Store> =>
+export const openStore = async (
+  url: string,
+  options: PostgresOptions & { readonly readOnly?: boolean } = {},
+): Promise<Store> =>
   isPostgres(url)
     ? (await import('./postgres.ts')).openPostgres(url, options)
-    : openSqlite(url.replace(/^sqlite:/, ''));
+    : openSqlite(url.replace(/^sqlite:/, ''), options);
 
 /** An address as it may be shown: without a password. */
 export const shownUrl = (url: string): string => {

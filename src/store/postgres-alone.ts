@@ -62,7 +62,7 @@ const inTurn = async <T>(
         return mine ? { result: await (beating ? withHeartbeat(transaction, () => work(tx)) : work(tx)) } : undefined;
       });
       if (outcome) return outcome.result;
-      const news = await lookAfter(transaction);
+      const news = await lookAfter(transaction, Date.now() - since);
       if (news !== told) waiting(news);
       told = news;
     } catch (error) {
@@ -94,13 +94,16 @@ const withHeartbeat = async <T>(transaction: Transaction, work: () => Promise<T>
   }
 };
 
-/** Who has the turn. One that has shown no sign of life for long is ended, and all that it did with it. */
-const lookAfter = (transaction: Transaction): Promise<string> =>
+/**
+ * Who has the turn. One that has shown no sign of life for long, and for as long as it was looked at, is ended, and all
+ * that it did with it: the last sign may be of another's turn, long ago.
+ */
+const lookAfter = (transaction: Transaction, looked: number): Promise<string> =>
   transaction('begin', async tx => {
     const [holder, silence] = (await tx.row<[string, number]>(sql`
       select holder, extract(epoch from clock_timestamp() - beat_at) * 1000
       from schema_turns`)) ?? ['another server', 0];
-    if (silence < silentForTooLong) return `${holder} is changing the schema`;
+    if (Math.min(silence, looked) < silentForTooLong) return `${holder} is changing the schema`;
     await tx.rows(sql`
       select pg_terminate_backend(pid)
       from pg_locks

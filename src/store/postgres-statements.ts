@@ -1,21 +1,23 @@
 /** Which statements are prepared on which connection, and under which names. */
 
-type Connection = { query(text: string): Promise<unknown> };
+import { hash } from 'node:crypto';
 
-type Prepared = { readonly schema: number; readonly names: Map<string, string> };
+/** What the driver knows to be prepared, by name. */
+export type Prepared = { readonly parsedStatements: Record<string, string> };
+
+type Connection = { readonly connection: Prepared; query(text: string): Promise<unknown> };
 
 const most = 500;
 
 export class Statements {
-  readonly #prepared = new WeakMap<Connection, Prepared>();
-  #names = 0;
+  readonly #names = new WeakMap<Connection, { readonly schema: number; readonly names: Map<string, string> }>();
   /** How often the schema was found changed: what was prepared before is stale, on every connection. */
   #schema = 0;
 
   /** The name of a text on this connection; the one that was not used for longest makes room. */
   nameOn(connection: Connection, text: string): string {
     const names = this.#namesOn(connection);
-    const name = names.get(text) ?? `s${++this.#names}`;
+    const name = names.get(text) ?? this.#nameOf(text);
     names.delete(text);
     names.set(text, name);
     const [oldest] = names;
@@ -30,15 +32,25 @@ export class Statements {
     this.#schema++;
   }
 
+  /** By what it says: whoever shares the connection through a pooler cannot mean another by the same name. */
+  #nameOf(text: string): string {
+    return `s${this.#schema}_${hash('sha256', text).slice(0, 32)}`;
+  }
+
   #namesOn(connection: Connection): Map<string, string> {
-    const known = this.#prepared.get(connection);
+    const known = this.#names.get(connection);
     if (known?.schema === this.#schema) return known.names;
-    if (known) forget(connection, 'all');
+    if (known) for (const name of known.names.values()) forget(connection, name);
     const names = new Map<string, string>();
-    this.#prepared.set(connection, { schema: this.#schema, names });
+    this.#names.set(connection, { schema: this.#schema, names });
     return names;
   }
 }
 
-const forget = (connection: Connection, what: string): void =>
-  void connection.query(`deallocate ${what}`).catch(() => {});
+/** Only what is prepared: anything else would fail, and the transaction with it. */
+const forget = (connection: Connection, name: string): void => {
+  const { parsedStatements } = connection.connection;
+  if (parsedStatements[name] === undefined) return;
+  delete parsedStatements[name];
+  connection.query(`deallocate ${name}`).catch(() => {});
+};

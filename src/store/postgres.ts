@@ -2,12 +2,15 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { parse, toClientConfig } from 'pg-connection-string';
 import { Line } from './line.ts';
+import { shownUrl } from './open.ts';
 import { aloneOn } from './postgres-alone.ts';
 import { endsConnection, isInTheWay, isStale, Lost, translated, unreached } from './postgres-errors.ts';
-import { Statements } from './postgres-statements.ts';
+import { type Busy, busyBackends, isThere } from './postgres-probe.ts';
+import { type Prepared, Statements } from './postgres-statements.ts';
 import type { Sql } from './sql.ts';
-import { type Row, type Store, type Tx, Unavailable } from './store.ts';
+import { type Row, StartFault, type Store, type Tx, Unavailable } from './store.ts';
 
 export type PostgresOptions = {
   /** Connections at most. */
@@ -18,7 +21,7 @@ export type PostgresOptions = {
   readonly news?: (text: string) => void;
 };
 
-/** In milliseconds. Together they answer every request within five seconds, whatever the database does. */
+/** In milliseconds. Together they answer every request within five seconds, unless the database is at work on it. */
 const limits = {
   connect: 1_500,
   turn: 3_000,
@@ -28,7 +31,6 @@ const limits = {
   /** After which we ask whether the database is still there. */
   silence: 1_000,
   idleInTransaction: 5_000,
-  probe: 1_500,
   betweenProbes: 200,
 };
 
@@ -56,12 +58,18 @@ const localLimits = Object.entries(serverLimits)
   .map(([name, value]) => ` set local ${name} = ${value};`)
   .join('');
 
-type Connection = pg.PoolClient & { readonly connection: { readonly stream: { destroy(): void } } };
+/** With two things that the driver has and does not tell of. */
+type Connection = pg.PoolClient & {
+  readonly processID: number;
+  readonly connection: Prepared & { readonly stream: { destroy(): void } };
+};
+
+type Kind = 'read' | 'write' | 'schema';
 
 export const openPostgres = (url: string, options: PostgresOptions = {}): Store => {
   const { connections = 10, pooled = false, news = () => {} } = options;
   const config = {
-    connectionString: inOwnTerms(url),
+    ...addressIn(url),
     application_name: 'bailiwick',
     connectionTimeoutMillis: limits.connect,
     keepAlive: true,
@@ -79,7 +87,13 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
   });
   // A connection that breaks fails the work on it; without work on it there is nothing to fail.
   pool.on('error', () => {});
-  pool.on('connect', client => client.on('error', () => {}));
+  pool.on('connect', client => {
+    client.on('error', () => {});
+    eras.set(client, era);
+  });
+  // A failover leaves connections that nobody will ever answer on: where one was found, the others are not used again.
+  let era = 0;
+  const eras = new WeakMap<pg.PoolClient, number>();
 
   // One at a time here too: changes that wait for their turn must not hold the connections that reads need.
   const line = new Line(mostWaiting, limits.turn);
@@ -93,6 +107,7 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
   const lose = async (): Promise<void> => {
     if (lost || closed) return;
     lost = true;
+    era++;
     news('the database does not answer');
     line.sendAway(gone());
     while (!closed && !(await isThere(config))) await sleep(limits.betweenProbes, undefined, { ref: false });
@@ -104,9 +119,12 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     if (lost) throw gone();
     if (pool.waitingCount >= mostWaiting) throw new Unavailable('busy', 'Too many requests wait for the database.');
     try {
-      const connection = (await pool.connect()) as Connection;
-      reached = true;
-      return connection;
+      for (;;) {
+        const connection = (await pool.connect()) as Connection;
+        reached = true;
+        if (eras.get(connection) === era) return connection;
+        connection.release(true);
+      }
     } catch (error) {
       const reason = unreached(error);
       // Of one that was never reached and never can be, the start tells in its own words.
@@ -115,10 +133,10 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     }
   };
 
-  let asking: Promise<boolean> | undefined;
-  /** Whether the database only takes its time: it is asked on another connection, by one for all. */
-  const isOnlySlow = (): Promise<boolean> => {
-    asking ??= isThere(config).finally(() => {
+  let asking: Promise<Busy | undefined> | undefined;
+  /** Where the database is at work, if it answers at all: it is asked on another connection, by one for all. */
+  const atWork = (): Promise<Busy | undefined> => {
+    asking ??= busyBackends(config).finally(() => {
       asking = undefined;
     });
     return asking;
@@ -126,16 +144,22 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
 
   const broken = new WeakSet<Connection>();
   const statements = new Statements();
-  /** What a connection is asked. If it stays silent and so does the database, the connection is ended. */
-  const attended = async <T>(connection: Connection, asked: () => Promise<T>): Promise<T> => {
+  /** What a connection is asked. It may take its time while the database is at work on it; else the connection is ended. */
+  const attended = async <T>(connection: Connection, longest: number, asked: () => Promise<T>): Promise<T> => {
+    const latest = performance.now() + longest;
     let answered = false;
     const doubt = async (): Promise<void> => {
+      const busy = answered ? undefined : await atWork();
       if (answered) return;
-      if (await isOnlySlow()) timer = setTimeout(wake, limits.silence);
-      else if (!answered) {
-        void lose();
-        connection.connection.stream.destroy();
+      // Through a pooler, nobody knows who is whose.
+      const isSlow = busy !== undefined && (pooled || busy.has(connection.processID)) && performance.now() < latest;
+      if (isSlow) {
+        timer = setTimeout(wake, limits.silence);
+        return;
       }
+      if (busy) era++;
+      else void lose();
+      connection.connection.stream.destroy();
     };
     // Where it was we who were late, the answer is there already, and is read before this.
     const wake = () => void setImmediate(doubt);
@@ -152,38 +176,42 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     }
   };
 
-  const txOn = (connection: Connection): Tx => {
+  const txOn = (connection: Connection, longest: number): Tx => {
     const ask = (statement: Sql): Promise<pg.QueryArrayResult<unknown[]>> => {
       const text = textOf(statement);
       const named = pooled ? {} : { name: statements.nameOn(connection, text) };
       const query = { text, values: statement.values as unknown[], rowMode: 'array' as const, ...named };
-      return attended(connection, () => connection.query(query));
+      return attended(connection, longest, () => connection.query(query));
     };
     return {
       rows: async <R extends Row>(statement: Sql) => (await ask(statement)).rows as unknown as R[],
       row: async <R extends Row>(statement: Sql) => (await ask(statement)).rows[0] as unknown as R | undefined,
       run: async statement => (await ask(statement)).rowCount ?? 0,
-      script: async text => void (await attended(connection, () => connection.query(text))),
+      script: async text => void (await attended(connection, longest, () => connection.query(text))),
     };
   };
 
   /** Work in a transaction of its own, once. A connection that may be in the middle of something is not used again. */
-  const once = async <T>(beginning: string, work: (tx: Tx) => Promise<T>, writing: boolean): Promise<T> => {
+  const once = async <T>(beginning: string, work: (tx: Tx) => Promise<T>, kind: Kind): Promise<T> => {
     const connection = await connect();
-    const say = (text: string) => attended(connection, () => connection.query(text));
+    const longest = kind === 'schema' ? Number.POSITIVE_INFINITY : limits.statement + limits.silence;
+    const say = (text: string) => attended(connection, longest, () => connection.query(text));
     let committing = false;
     let settled = false;
     try {
       const begun = say(beginning);
       begun.catch(() => {});
       try {
-        const result = await work(txOn(connection));
+        // What is only read may go out with the beginning; what is written must not go out without one.
+        if (kind !== 'read') await begun;
+        const result = await work(txOn(connection, longest));
         await begun;
         committing = true;
         const { command } = await say('commit');
         settled = true;
         // It is how the database says that a statement had failed before, whoever did not listen.
-        if (writing && command !== 'COMMIT') throw new Error('nothing was committed, since a statement had failed');
+        if (kind !== 'read' && command !== 'COMMIT')
+          throw new Error('nothing was committed, since a statement had failed');
         return result;
       } catch (late) {
         const error = await begun.then(
@@ -191,9 +219,14 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
           early => early,
         );
         if (broken.has(connection))
-          throw committing && writing ? new Unavailable('gone', outcomeUnknown, { cause: error }) : new Lost(error);
-        await say('rollback');
-        settled = true;
+          throw committing && kind === 'write'
+            ? new Unavailable('gone', outcomeUnknown, { cause: error, hopeless: outcomeUnknownAtStart })
+            : new Lost(error);
+        // Whatever becomes of the connection, what is told is what became of the work.
+        settled = await say('rollback').then(
+          () => true,
+          () => false,
+        );
         throw error;
       }
     } finally {
@@ -202,10 +235,10 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
   };
 
   /** Begins again what was undone through nobody's fault: in the way of others, or its connection lost before the commit. */
-  const persistently = async <T>(beginning: string, work: (tx: Tx) => Promise<T>, writing: boolean): Promise<T> => {
+  const persistently = async <T>(beginning: string, work: (tx: Tx) => Promise<T>, kind: Kind): Promise<T> => {
     for (let tries = 1; ; tries++)
       try {
-        return await once(beginning, work, writing);
+        return await once(beginning, work, kind);
       } catch (error) {
         const isLost = error instanceof Lost;
         if (!(isLost || isInTheWay(error)) || tries === mostAttempts || lost)
@@ -234,12 +267,12 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
 
   return {
     engine: 'postgres',
-    read: work => counted(persistently(beginRead, work, false)),
+    read: work => counted(persistently(beginRead, work, 'read')),
     write: work => {
       const since = performance.now();
-      return counted(line.inTurn(() => persistently(beginWrite(performance.now() - since), work, true)));
+      return counted(line.inTurn(() => persistently(beginWrite(performance.now() - since), work, 'write')));
     },
-    alone: (work, waiting) => aloneOn((beginning, work) => once(beginning, work, true), work, waiting),
+    alone: (work, waiting) => aloneOn((beginning, work) => once(beginning, work, 'schema'), work, waiting),
     figures: () => ({
       open: pool.totalCount,
       idle: pool.idleCount,
@@ -251,7 +284,7 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     close: async () => {
       closed = true;
       // A database that stands still does not even say goodbye.
-      await Promise.race([pool.end(), sleep(limits.probe, undefined, { ref: false })]);
+      await Promise.race([pool.end(), sleep(limits.connect, undefined, { ref: false })]);
     },
   };
 };
@@ -261,23 +294,20 @@ const gone = (): Unavailable => new Unavailable('gone', 'The database does not a
 const outcomeUnknown =
   'The database was lost while it took the change. Read before you try again: the change may have been made.';
 
-/** The modes of TLS as PostgreSQL's own tools know them: the driver takes `require` for `verify-full` otherwise. */
-const inOwnTerms = (url: string): string => (/[?&]sslmode=/.test(url) ? `${url}&uselibpqcompat=true` : url);
+/** A start makes tokens that are shown once: it must not guess whether they were made. */
+const outcomeUnknownAtStart =
+  'it was lost while the first tokens were made; start again, with --new-admin-token if no token is printed then';
+
+/** With the files that it names, read once. The modes of TLS are those of PostgreSQL's own tools. */
+const addressIn = (url: string): pg.ClientConfig => {
+  try {
+    return toClientConfig(parse(url, { useLibpqCompat: /[?&]sslmode=/.test(url) }));
+  } catch (error) {
+    const { syscall, path, message } = error as NodeJS.ErrnoException;
+    const reason = syscall === 'open' ? `${path} cannot be read` : message;
+    throw new StartFault(`cannot open the database ${shownUrl(url)}: ${reason}`);
+  }
+};
 
 const textOf = ({ chunks }: Sql): string =>
   chunks.reduce((text, chunk, index) => (index === 0 ? chunk : `${text}$${index}${chunk}`), '');
-
-/** Whether the database answers a question on a new connection. */
-const isThere = async (config: pg.ClientConfig): Promise<boolean> => {
-  const client = new pg.Client({ ...config, connectionTimeoutMillis: limits.probe, query_timeout: limits.probe });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    await client.query('select 1');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    client.end().catch(() => {});
-  }
-};

@@ -3,7 +3,7 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { migrationNames } from './migrations.ts';
+import { compared, migrationNames, reasonTooNew } from './migrations.ts';
 import { StartFault } from './store.ts';
 
 export const inMemory = ':memory:';
@@ -61,9 +61,12 @@ export const flawOf = (path: string): string | undefined => {
     const [stray] = database.prepare('pragma foreign_key_check').all();
     if (stray) return `it is damaged: a row of ${stray.table} refers to one of ${stray.parent} that is not there`;
     const applied = database.prepare('select name from schema_migrations order by name').all();
-    const known = migrationNames();
-    const newer = applied.find(({ name }) => /\.breaking\.sql$/.test(`${name}`) && !known.includes(`${name}`));
-    return newer && `it was made by a newer version: this one does not know its migration ${newer.name}`;
+    return reasonTooNew(
+      compared(
+        applied.map(({ name }) => `${name}`),
+        migrationNames(),
+      ),
+    );
   } catch (error) {
     const { errcode = 0, message } = error as Error & { errcode?: number };
     if (errcode === notADatabase) return notOurs;

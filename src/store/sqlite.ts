@@ -10,8 +10,9 @@ import { type Row, StartFault, type Store, type Tx, Unavailable } from './store.
 /** More than the server has without the many lengths that lists in a query can have. */
 const mostPrepared = 500;
 
-export const openSqlite = (path: string): Store => {
-  const { database, release } = open(path);
+/** Whoever only reads needs not own it. */
+export const openSqlite = (path: string, { readOnly = false } = {}): Store => {
+  const { database, release } = readOnly ? openReader(path) : open(path);
   const prepared = new Map<string, StatementSync>();
 
   const prepare = ({ chunks }: Sql): StatementSync => {
@@ -93,7 +94,17 @@ const unavailable = (error: unknown): Unavailable | undefined => {
   }
 };
 
-const open = (path: string): { readonly database: DatabaseSync; readonly release: () => void } => {
+const openReader = (path: string): Opened => {
+  try {
+    return { database: new DatabaseSync(path, { timeout: 1000, readOnly: true }), release: () => {} };
+  } catch (error) {
+    throw new StartFault(`cannot open the database sqlite:${path}: ${reasonOf(error)}`);
+  }
+};
+
+type Opened = { readonly database: DatabaseSync; readonly release: () => void };
+
+const open = (path: string): Opened => {
   let release = () => {};
   try {
     if (path !== inMemory && !existsSync(dirname(path))) mkdirSync(dirname(path));

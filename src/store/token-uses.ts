@@ -3,6 +3,12 @@
 import { sql } from './sql.ts';
 import type { Store } from './store.ts';
 
+/** Few enough that other changes do not wait long for their turn. */
+const most = 100;
+
+const inPieces = <T>(all: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(all.length / most) }, (_, index) => all.slice(index * most, (index + 1) * most));
+
 export class TokenUses {
   #uses = new Map<string, string>();
 
@@ -17,13 +23,14 @@ export class TokenUses {
     if (uses.size === 0) return;
     this.#uses = new Map();
     try {
-      await store.write(async tx => {
-        for (const [token, time] of uses)
-          await tx.run(sql`
-            update authentication_tokens
-            set last_used_at = ${time}
-            where id = ${token} and coalesce(last_used_at, '') < ${time}`);
-      });
+      for (const some of inPieces([...uses]))
+        await store.write(async tx => {
+          for (const [token, time] of some)
+            await tx.run(sql`
+              update authentication_tokens
+              set last_used_at = ${time}
+              where id = ${token} and coalesce(last_used_at, '') < ${time}`);
+        });
     } catch (error) {
       // For the next time, behind what came meanwhile.
       this.#uses = new Map([...uses, ...this.#uses]);
