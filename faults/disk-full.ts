@@ -19,9 +19,9 @@ import pg from 'pg';
 import { openPostgres } from '../src/store/postgres.ts';
 import { openSqlite } from '../src/store/sqlite.ts';
 import type { Store } from '../src/store/store.ts';
-import { Ledger } from './ledger.ts';
-import { Load } from './load.ts';
-import { organization, Patience, type Server, Stage, spread } from './support.ts';
+import { Ledger } from './support/ledger.ts';
+import { Load } from './support/load.ts';
+import { organization, Patience, type Server, Stage, spread } from './support/stage.ts';
 import type { Trial } from './trial.ts';
 
 const clients = 4;

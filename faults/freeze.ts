@@ -5,9 +5,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openPostgres } from '../src/store/postgres.ts';
-import { Ledger } from './ledger.ts';
-import { Load } from './load.ts';
-import { organization, Patience, type Reply, Stage, until } from './support.ts';
+import { Ledger } from './support/ledger.ts';
+import { Load } from './support/load.ts';
+import { organization, Patience, type Reply, Stage, until } from './support/stage.ts';
 import type { Trial } from './trial.ts';
 
 const writers = 8;

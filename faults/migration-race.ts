@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Dice, testSeed } from '../test/support/dice.ts';
 import { signal } from '../test/support/processes.ts';
 import type { Running } from '../test/support/program.ts';
-import { ourPostgres } from './replicas.ts';
+import { ourPostgres } from './support/replicas.ts';
+import { appliedBy, ask, notedIn, schemaIn, slow, Version } from './support/versions.ts';
 import type { Trial } from './trial.ts';
-import { appliedBy, ask, notedIn, schemaIn, slow, Version } from './versions.ts';
 
 const slowOne = '0900_slow.sql';
 /** Before and after what takes long there is something that must be there wholly or not at all. */

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { openPostgres } from '../src/store/postgres.ts';
-import { Ledger } from './ledger.ts';
-import { Load } from './load.ts';
-import { organization, Patience, type Reply, Stage, spread } from './support.ts';
+import { Ledger } from './support/ledger.ts';
+import { Load } from './support/load.ts';
+import { organization, Patience, type Reply, Stage, spread } from './support/stage.ts';
 import type { Trial } from './trial.ts';
 
 const writers = 8;

@@ -5,9 +5,9 @@ import pg from 'pg';
 import { openPostgres } from '../src/store/postgres.ts';
 import type { Postgres } from '../test/support/postgres.ts';
 import { signal } from '../test/support/processes.ts';
-import { Ledger } from './ledger.ts';
-import { Load } from './load.ts';
-import { Patience, Stage, spread } from './support.ts';
+import { Ledger } from './support/ledger.ts';
+import { Load } from './support/load.ts';
+import { Patience, Stage, spread } from './support/stage.ts';
 import type { Trial } from './trial.ts';
 
 const clients = 8;

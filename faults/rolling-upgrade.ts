@@ -6,9 +6,9 @@ import { Client, type Json } from '../test/support/client.ts';
 import { Dice, testSeed } from '../test/support/dice.ts';
 import { chosenToken, type Running } from '../test/support/program.ts';
 import { Actor, grantBody } from '../test/support/world.ts';
-import { ourPostgres } from './replicas.ts';
+import { ourPostgres } from './support/replicas.ts';
+import { ask, Version } from './support/versions.ts';
 import type { Trial } from './trial.ts';
-import { ask, Version } from './versions.ts';
 
 /** Of all that may change under a server which does not know of it; the type of a column, so that prepared statements are stale. */
 const newer = '0900_newer.sql';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { grantBody } from '../test/support/world.ts';
-import { expectStatus, on, onReplicas } from './replicas.ts';
+import { expectStatus, on, onReplicas } from './support/replicas.ts';
 import type { Trial } from './trial.ts';
 
 const clients = 64;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Answer } from '../test/support/client.ts';
 import { Dice, testSeed, toRepeat } from '../test/support/dice.ts';
-import { expectStatus, Holder, inLanes, type Loss, losses, onReplicas } from './replicas.ts';
+import { expectStatus, Holder, inLanes, type Loss, losses, onReplicas } from './support/replicas.ts';
 import type { Trial } from './trial.ts';
 
 const lanes = 3;

@@ -5,9 +5,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { childrenOf, signal } from '../test/support/processes.ts';
 import type { Environment } from '../test/support/program.ts';
-import { Ledger } from './ledger.ts';
-import { Load } from './load.ts';
-import { Stage } from './support.ts';
+import { Ledger } from './support/ledger.ts';
+import { Load } from './support/load.ts';
+import { Stage } from './support/stage.ts';
 import type { Trial } from './trial.ts';
 
 /** Every call by which SQLite writes or syncs, and every one by which an answer leaves. */

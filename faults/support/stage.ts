@@ -6,10 +6,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Answer, assertErrors, Client, mediaType } from '../test/support/client.ts';
-import { type Postgres, type PostgresOptions, startPostgres } from '../test/support/postgres.ts';
-import { childrenOf, signal } from '../test/support/processes.ts';
-import { chosenToken, type Environment, Running } from '../test/support/program.ts';
+import { type Answer, assertErrors, Client, mediaType } from '../../test/support/client.ts';
+import { type Postgres, type PostgresOptions, startPostgres } from '../../test/support/postgres.ts';
+import { childrenOf, signal } from '../../test/support/processes.ts';
+import { chosenToken, type Environment, Running } from '../../test/support/program.ts';
 
 export const organization = 'trial';
 

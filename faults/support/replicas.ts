@@ -1,11 +1,11 @@
 /** Two servers over one real PostgreSQL, and callers who hold one right that can be taken from them. */
 
 import assert from 'node:assert/strict';
-import { openPostgres } from '../src/store/postgres.ts';
-import type { Answer, Json } from '../test/support/client.ts';
-import { type Postgres, startPostgres } from '../test/support/postgres.ts';
-import { startServer, type TestServer } from '../test/support/server.ts';
-import { Actor, Directory, grantBody } from '../test/support/world.ts';
+import { openPostgres } from '../../src/store/postgres.ts';
+import type { Answer, Json } from '../../test/support/client.ts';
+import { type Postgres, startPostgres } from '../../test/support/postgres.ts';
+import { startServer, type TestServer } from '../../test/support/server.ts';
+import { Actor, Directory, grantBody } from '../../test/support/world.ts';
 
 let started: Promise<Postgres> | undefined;
 

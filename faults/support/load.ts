@@ -1,9 +1,9 @@
 /** Clients that write without a pause, each to things of its own, and note in a ledger what they were told. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { grantBody } from '../test/support/world.ts';
+import { grantBody } from '../../test/support/world.ts';
 import { type Kind, type Ledger, type Thing, telling } from './ledger.ts';
-import { organization, type Reply, type Server } from './support.ts';
+import { organization, type Reply, type Server } from './stage.ts';
 
 const levels = ['read', 'write', 'maintain', 'admin'];
 /** Of each kind, for each client: enough for variety, and few enough to be looked at after every fault. */
