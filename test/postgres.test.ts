@@ -270,7 +270,7 @@ const pooling = (): void => {
       const { url, drop } = await newDatabase();
       t.after(drop);
       const through = await pooler(t, url as string, size);
-      if (!through) return t.diagnostic('PgBouncer is not installed here: nothing was tested through it');
+      if (!through) return t.skip('PgBouncer is not on this machine');
       const servers = [];
       for (const seed of [1, 2]) {
         const store = openPostgres(through, { pooled: true, connections: 10 });
@@ -307,7 +307,7 @@ const pooling = (): void => {
     const { url, drop } = await newDatabase();
     t.after(drop);
     const through = await pooler(t, url as string, size);
-    if (!through) return t.diagnostic('PgBouncer is not installed here: nothing was tested through it');
+    if (!through) return t.skip('PgBouncer is not on this machine');
     const ground = await newGround(t);
     const run = ground.run(['--port', '0', '--database', through]);
     assert.equal((await run.exited).code, 2, run.error);
