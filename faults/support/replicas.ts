@@ -37,17 +37,18 @@ export const onReplicas = async <T>(work: (replicas: Replicas) => Promise<T>): P
 
 export const on = ({ client }: Replica, { token }: Actor): Actor => new Actor(client, token);
 
-/** So many at a time, each with its own number, until there were so many. */
+/** So many at a time, each with its own number, until there were enough. */
 export const inLanes = async (
-  times: number,
+  enough: number | ((begun: number) => boolean),
   lanes: number,
   work: (index: number, lane: number) => Promise<void>,
 ): Promise<void> => {
+  const isEnough = typeof enough === 'number' ? (begun: number) => begun >= enough : enough;
   let next = 0;
   const lane = async (_: unknown, number: number): Promise<void> => {
-    while (next < times) await work(next++, number);
+    while (!isEnough(next)) await work(next++, number);
   };
-  await Promise.all(Array.from({ length: Math.min(lanes, times) }, lane));
+  await Promise.all(Array.from({ length: lanes }, lane));
 };
 
 export const expectStatus = (answer: Answer, status: number, what: string): Answer => {
