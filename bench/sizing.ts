@@ -7,7 +7,7 @@
  * Every team has a grant on every project. The server's own counters tell its CPU time; it includes what its threads do.
  */
 
-import { organization, type Server, Stage } from '../faults/support.ts';
+import { organization, type Server, Stage } from '../faults/support/stage.ts';
 import { grantBody } from '../test/support/world.ts';
 
 const [seconds = 5, teams = 30, projects = 30] = process.argv.slice(2).map(Number);

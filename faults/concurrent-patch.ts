@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Answer, Json } from '../test/support/client.ts';
 import { Dice, testSeed, toRepeat } from '../test/support/dice.ts';
 import { randomChoices } from '../test/support/random-world.ts';
-import { expectStatus, inLanes, on, onReplicas } from './replicas.ts';
+import { expectStatus, inLanes, on, onReplicas } from './support/replicas.ts';
 import type { Trial } from './trial.ts';
 
 const lanes = 4;

@@ -5,9 +5,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openPostgres } from '../src/store/postgres.ts';
-import { Ledger } from './ledger.ts';
-import { Load } from './load.ts';
-import { organization, Patience, type Reply, Stage, until } from './support.ts';
+import { Ledger } from './support/ledger.ts';
+import { Load } from './support/load.ts';
+import { organization, Patience, type Reply, Stage, until } from './support/stage.ts';
 import type { Trial } from './trial.ts';
 
 const writers = 8;
@@ -49,23 +49,26 @@ export const freeze: Trial = {
       noted(reply);
       if (reply.status < 300) succeeded = performance.now();
     });
-    let lives = 0;
+    const probed = { '/healthz': 0, '/readyz': 0 };
+    const probe = async (path: keyof typeof probed): Promise<number> => {
+      const { status, ms } = await server.ask('GET', path);
+      probed[path] = Math.max(probed[path], ms);
+      return status;
+    };
     load.also(readers, async () => {
       noted(await server.ask('GET', `/api/v2/organizations/${organization}/projects`));
       await pause(10);
     });
     load.also(1, async () => {
-      const { status, ms } = await server.ask('GET', '/healthz');
-      assert.equal(status, 200, 'liveness is down');
-      lives = Math.max(lives, ms);
+      assert.equal(await probe('/healthz'), 200, 'liveness is down');
       await pause(50);
     });
     stage.after(() => postgres.thaw());
     load.begin(server);
     // What a server needs in the long run, it has after a while.
-    await load.until(() => answered >= 2_000);
+    await load.until('2,000 answers', () => answered >= 2_000);
     const patience = new Patience();
-    const isReady = async (): Promise<boolean> => (await server.ask('GET', '/readyz')).status === 200;
+    const isReady = async (): Promise<boolean> => (await probe('/readyz')) === 200;
     const memory = [memoryOf(server.pid)];
 
     postgres.freeze();
@@ -83,12 +86,14 @@ export const freeze: Trial = {
     postgres.thaw();
     const thawed = performance.now();
     const ready = await until(isReady, readyAgainWithin * 5);
-    await load.until(() => succeeded > thawed || performance.now() - thawed > readyAgainWithin * 5);
-    const wrote = succeeded > thawed ? succeeded - thawed : Number.POSITIVE_INFINITY;
+    await load.until('a write is done after the thaw', () => succeeded > thawed);
+    const wrote = succeeded - thawed;
     patience.assert('to be ready again', ready ?? Number.POSITIVE_INFINITY, readyAgainWithin);
     patience.assert('to write again', wrote, readyAgainWithin);
     await load.end();
     patience.assert('an answer', slowest, answeredWithin);
+    for (const [path, longest] of Object.entries(probed))
+      patience.assert(`an answer of ${path}`, longest, answeredWithin);
     const [first = 0] = memory;
     const growth = Math.max(...memory) - first;
     assert.ok(growth <= mostGrowth, `memory grew by ${Math.round(growth)} MiB`);
@@ -98,7 +103,7 @@ export const freeze: Trial = {
     await ledger.audit(store).finally(() => store.close());
     const shown = (ms = 0) => `${Math.round(ms)} ms`;
     return [
-      `frozen for ${seconds} s: not ready after ${shown(noticed)}, slowest answer ${shown(slowest)}, ${statuses.get(503) ?? 0} answered 503, liveness 200 throughout (slowest ${shown(lives)}), memory ${Math.round(first)} MiB and at most ${Math.round(growth)} more; thawed: ready after ${shown(ready)}, a write done after ${shown(wrote)}; 0 acknowledged writes lost${patience.remark}`,
+      `frozen for ${seconds} s: not ready after ${shown(noticed)}, slowest answer ${shown(slowest)}, ${statuses.get(503) ?? 0} answered 503, liveness 200 throughout (slowest ${shown(probed['/healthz'])}; of readiness ${shown(probed['/readyz'])}), memory ${Math.round(first)} MiB and at most ${Math.round(growth)} more; thawed: ready after ${shown(ready)}, a write done after ${shown(wrote)}; 0 acknowledged writes lost${patience.remark}`,
     ];
   },
 };

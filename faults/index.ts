@@ -1,3 +1,4 @@
+import { auditChain } from './audit-chain.ts';
 import { concurrentPatch } from './concurrent-patch.ts';
 import { diskFull } from './disk-full.ts';
 import { freeze } from './freeze.ts';
@@ -29,4 +30,5 @@ export const trials: readonly Trial[] = [
   rollingUpgrade,
   shutdown,
   twoEngines,
+  auditChain,
 ];

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { openPostgres } from '../src/store/postgres.ts';
-import { Ledger } from './ledger.ts';
-import { Load } from './load.ts';
-import { organization, Patience, type Reply, Stage, spread } from './support.ts';
+import { Ledger } from './support/ledger.ts';
+import { Load } from './support/load.ts';
+import { organization, Patience, type Reply, Stage, spread } from './support/stage.ts';
 import type { Trial } from './trial.ts';
 
 const writers = 8;
@@ -60,7 +60,7 @@ export const poolExhausted: Trial = {
       const { table, stopsReads } = locks[round % locks.length] as (typeof locks)[number];
       load.begin(server);
       const some = ledger.acknowledged + 20;
-      await load.until(() => ledger.acknowledged > some);
+      await load.until('writes are acknowledged', () => ledger.acknowledged > some);
       await holder.query(`begin; lock table ${table} in access exclusive mode`);
       const before = { ...refusals };
       await pause(held);
@@ -72,7 +72,7 @@ export const poolExhausted: Trial = {
       );
       await holder.query('commit');
       const released = performance.now();
-      await load.until(() => succeeded > released);
+      await load.until('a write is done after the release', () => succeeded > released);
       resumed.push(succeeded - released);
       await load.end();
       progress(`${round + 1} times held up, ${refusals.reads + refusals.writes} answered 503`);

@@ -1,17 +1,20 @@
 /** PostgreSQL restarted, and its backends killed, under write load: nothing acknowledged is lost, and service is back by itself. */
 
+import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { openPostgres } from '../src/store/postgres.ts';
 import type { Postgres } from '../test/support/postgres.ts';
 import { signal } from '../test/support/processes.ts';
-import { Ledger } from './ledger.ts';
-import { Load } from './load.ts';
-import { Patience, Stage, spread } from './support.ts';
+import { Ledger } from './support/ledger.ts';
+import { Load } from './support/load.ts';
+import { Patience, Stage, spread, until } from './support/stage.ts';
 import type { Trial } from './trial.ts';
 
 const clients = 8;
 const backWithin = 2_000;
+/** PostgreSQL itself, which is not on trial. */
+const comesBack = 60_000;
 
 type Fault = (postgres: Postgres, database: string) => Promise<unknown>;
 
@@ -50,7 +53,9 @@ const faults: Readonly<Record<string, Fault>> = {
 const crash = /all server processes terminated; reinitializing/g;
 let crashes = 0;
 const noticed = async (postgres: Postgres): Promise<void> => {
-  for (crashes++; (postgres.log().match(crash)?.length ?? 0) < crashes; ) await pause(10);
+  crashes++;
+  const seen = () => (postgres.log().match(crash)?.length ?? 0) >= crashes;
+  assert.ok((await until(seen, comesBack)) !== undefined, 'PostgreSQL takes no notice of the end of its backend');
 };
 
 const accepts = (database: string): Promise<boolean> =>
@@ -84,13 +89,14 @@ export const restart: Trial = {
       const [kind, fault] = kinds[round % kinds.length] as [string, Fault];
       load.begin(server);
       const some = ledger.acknowledged + Math.random() * 40;
-      await load.until(() => ledger.acknowledged > some);
+      await load.until('writes are acknowledged', () => ledger.acknowledged > some);
       // Somewhere in the middle of one of the next writes.
       await pause(Math.random() * 50);
       await fault(postgres, database);
-      while (!(await accepts(database))) await pause(5);
+      const accepted = await until(() => accepts(database), comesBack, 5);
+      assert.ok(accepted !== undefined, `PostgreSQL itself is not back after ${kind}`);
       const accepting = performance.now();
-      await load.until(() => succeeded > accepting);
+      await load.until(`a write is done after ${kind}`, () => succeeded > accepting);
       back.push(succeeded - accepting);
       patience.assert(`to serve again after ${kind}`, succeeded - accepting, backWithin);
       await load.end();

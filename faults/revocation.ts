@@ -1,6 +1,6 @@
 /** What one replica has taken away, no other accepts any more: from the moment of the answer on. */
 
-import { expectStatus, Holder, inLanes, losses, onReplicas } from './replicas.ts';
+import { expectStatus, Holder, inLanes, losses, onReplicas } from './support/replicas.ts';
 import type { Trial } from './trial.ts';
 
 const lanes = 6;

@@ -2,13 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type Json } from '../test/support/client.ts';
+import { type Answer, Client, type Json } from '../test/support/client.ts';
 import { Dice, testSeed } from '../test/support/dice.ts';
 import { chosenToken, type Running } from '../test/support/program.ts';
 import { Actor, grantBody } from '../test/support/world.ts';
-import { ourPostgres } from './replicas.ts';
+import { ourPostgres } from './support/replicas.ts';
+import { until } from './support/stage.ts';
+import { ask, Version } from './support/versions.ts';
 import type { Trial } from './trial.ts';
-import { ask, Version } from './versions.ts';
 
 /** Of all that may change under a server which does not know of it; the type of a column, so that prepared statements are stale. */
 const newer = '0900_newer.sql';
@@ -26,7 +27,8 @@ const levels = ['read', 'write', 'maintain', 'admin', 'custom'];
 
 /** One of those who use a server all the time; it knows what it was promised. */
 class User {
-  readonly #actor: Actor;
+  /** On the server that the load balancer sends it to. */
+  actor: Actor;
   readonly #organization: string;
   readonly #dice: Dice;
   readonly #team: string;
@@ -34,23 +36,28 @@ class User {
   /** By project: the id of the grant, and what it must be. */
   readonly promised = new Map<string, { readonly id: string; readonly access: string }>();
   reads = 0;
-  writes = 0;
+  /** The ids of its requests that changed something. */
+  readonly writes: string[] = [];
   slowest = 0;
 
   constructor(actor: Actor, organization: string, dice: Dice, team: string, projects: readonly string[]) {
-    this.#actor = actor;
+    this.actor = actor;
     this.#organization = organization;
     this.#dice = dice;
     this.#team = team;
     this.#projects = projects;
   }
 
-  async #done(work: Promise<Json>, status: number, what: string): Promise<Json> {
+  async #done(work: Promise<Answer>, status: number, what: string): Promise<Answer> {
     const begun = performance.now();
     const answer = await work;
     this.slowest = Math.max(this.slowest, performance.now() - begun);
     assert.equal(answer.status, status, `${what} answered ${answer.status}: ${answer.text}`);
     return answer;
+  }
+
+  #wrote({ headers }: Answer): void {
+    this.writes.push(`${headers['x-request-id']}`);
   }
 
   async step(): Promise<void> {
@@ -60,21 +67,20 @@ class User {
     const row = this.promised.get(project);
     if (!row) {
       const body = grantBody(project, this.#team, { access });
-      const made = await this.#done(this.#actor.post('/team-projects', body), 200, 'a creation');
+      const made = await this.#done(this.actor.post('/team-projects', body), 200, 'a creation');
       this.promised.set(project, { id: made.body.data.id, access });
-      this.writes++;
+      this.#wrote(made);
     } else if (dice.chance(0.1)) {
-      await this.#done(this.#actor.delete(`/team-projects/${row.id}`), 204, 'a removal');
+      this.#wrote(await this.#done(this.actor.delete(`/team-projects/${row.id}`), 204, 'a removal'));
       this.promised.delete(project);
-      this.writes++;
     } else if (dice.chance(0.4)) {
-      await this.#done(this.#actor.patch(`/team-projects/${row.id}`, { attributes: { access } }), 200, 'a change');
+      const changed = this.actor.patch(`/team-projects/${row.id}`, { attributes: { access } });
+      this.#wrote(await this.#done(changed, 200, 'a change'));
       this.promised.set(project, { id: row.id, access });
-      this.writes++;
     } else {
-      const shown = await this.#done(this.#actor.get(`/team-projects/${row.id}`), 200, 'a read');
+      const shown = await this.#done(this.actor.get(`/team-projects/${row.id}`), 200, 'a read');
       assert.equal(shown.body.data.attributes.access, row.access, 'what was written is read');
-      await this.#done(this.#actor.get(`/organizations/${this.#organization}/teams`), 200, 'a list');
+      await this.#done(this.actor.get(`/organizations/${this.#organization}/teams`), 200, 'a list');
       this.reads += 2;
     }
   }
@@ -88,7 +94,7 @@ const readiness = async (url: string): Promise<Json> => {
 const upgrade = async (dice: Dice, current: Version, next: Version) => {
   const postgres = await ourPostgres();
   const database = await postgres.newDatabase();
-  const old = current.serve(database);
+  const old = current.serve(database, '--shutdown-delay', '2');
   const oldUrl = await old.url();
   const clients: Client[] = [];
   const clientOf = async (url: string): Promise<Client> => {
@@ -99,21 +105,26 @@ const upgrade = async (dice: Dice, current: Version, next: Version) => {
   };
   const admin = new Actor(await clientOf(oldUrl), chosenToken);
   const users: User[] = [];
+  /** What the users find there; each is one request. */
+  const made: string[] = [];
+  const make = async (path: string, data: Json): Promise<string> => {
+    const { status, text, headers, body } = await admin.post(path, data);
+    assert.ok(status < 300, `POST ${path} answered ${status}: ${text}`);
+    made.push(`${headers['x-request-id']}`);
+    return body.data.id;
+  };
   const hire = async (url: string): Promise<void> => {
     const client = await clientOf(url);
     for (let number = 0; number < clientsPerServer; number++) {
       const organization = `at-work-${users.length}`;
       const attributes = { name: organization, email: 'work@example.com' };
-      await admin.make('/organizations', { type: 'organizations', attributes });
+      await make('/organizations', { type: 'organizations', attributes });
       const inside = `/organizations/${organization}`;
-      const { id: team } = await admin.make(`${inside}/teams`, { type: 'teams', attributes: { name: 'workers' } });
+      const team = await make(`${inside}/teams`, { type: 'teams', attributes: { name: 'workers' } });
       const projects: string[] = [];
       for (let row = 0; row < rowsPerClient; row++) {
-        const made = await admin.make(`${inside}/projects`, {
-          type: 'projects',
-          attributes: { name: `project ${row}` },
-        });
-        projects.push(made.id);
+        const attributes = { name: `project ${row}` };
+        projects.push(await make(`${inside}/projects`, { type: 'projects', attributes }));
       }
       const actor = new Actor(client, chosenToken);
       users.push(new User(actor, organization, new Dice(dice.below(2 ** 31)), team, projects));
@@ -148,6 +159,15 @@ const upgrade = async (dice: Dice, current: Version, next: Version) => {
     const { code, status, schema } = await readiness(oldUrl);
     assert.deepEqual({ code, status, schema }, { code: 200, status: 'ready', schema: `newer by ${newer}` });
     assert.equal((await readiness(newUrl)).schema, 'up to date');
+
+    // As a load balancer does: not ready, the old one gets no more requests; it finishes those that it has.
+    old.child.kill('SIGTERM');
+    const noticed = await until(async () => (await readiness(oldUrl)).code !== 200, 1_000);
+    assert.ok(noticed !== undefined, 'ready after SIGTERM');
+    const staying = users.at(-1) as User;
+    for (const user of users) user.actor = staying.actor;
+    assert.deepEqual(await old.exited, { code: 0, signal: null }, old.error);
+    await sleep(300);
     work.on = false;
     await Promise.all(running);
     if (failed.length > 0) throw failed[0];
@@ -156,11 +176,16 @@ const upgrade = async (dice: Dice, current: Version, next: Version) => {
     const stored = new Map(rows.map(({ id, access }) => [id, access]));
     const promised = users.flatMap(user => [...user.promised.values()]);
     assert.deepEqual(new Map(promised.map(({ id, access }) => [id, access])), stored, 'every answered write is there');
-    const [{ count } = {}] = await ask(database, "select count(*) from audit_events where resource_type = 'project'");
-    const sum = (key: 'reads' | 'writes') => users.reduce((total, user) => total + user[key], 0);
-    assert.ok(Number(count) >= sum('writes'), `${count} audit rows for ${sum('writes')} writes`);
+    const audited = await ask(database, "select request_id from audit_events where request_id <> 'start'");
+    const writes = users.flatMap(user => user.writes);
+    assert.deepEqual(
+      audited.map(({ request_id }) => request_id).sort(),
+      [...made, ...writes].sort(),
+      'every answered write has its one audit row, and there is no other',
+    );
+    const reads = users.reduce((total, user) => total + user.reads, 0);
     const slowest = Math.max(...users.map(user => user.slowest));
-    return { reads: sum('reads'), writes: sum('writes'), slowest };
+    return { reads, writes: writes.length, slowest };
   } finally {
     work.on = false;
     await Promise.all(running);
@@ -197,7 +222,7 @@ export const rollingUpgrade: Trial = {
     const stale = stalePlans() - before;
     assert.ok(stale > 0, 'no prepared statement was made stale: nothing was proved of them');
     return [
-      `${times} upgrades, ${total.reads} reads and ${total.writes} writes on both replicas, 0 refused, 0 lost`,
+      `${times} upgrades, ${total.reads} reads and ${total.writes} writes on both replicas, 0 refused, 0 lost, one audit row each; the old replica was stopped at the end, exit 0`,
       `${stale} prepared statements found stale and prepared anew; the slowest answer took ${Math.round(total.slowest)} ms`,
     ];
   },

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { grantBody } from '../test/support/world.ts';
-import { expectStatus, on, onReplicas } from './replicas.ts';
+import { expectStatus, on, onReplicas } from './support/replicas.ts';
 import type { Trial } from './trial.ts';
 
 const clients = 64;
@@ -32,7 +32,7 @@ export const sameGrant: Trial = {
         const answers = await Promise.all(
           Array.from({ length: clients }, async (_, client) => {
             const server = servers[client % 2 === 0 ? 0 : 1];
-            const access = levels[client % 3] as string;
+            const access = levels[(client >> 1) % levels.length] as string;
             const answer = await on(server, owner).post('/team-projects', grantBody(project, team, { access }));
             return { client, answer };
           }),

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Answer } from '../test/support/client.ts';
 import { Dice, testSeed, toRepeat } from '../test/support/dice.ts';
-import { expectStatus, Holder, inLanes, type Loss, losses, onReplicas } from './replicas.ts';
+import { expectStatus, Holder, inLanes, type Loss, losses, onReplicas } from './support/replicas.ts';
 import type { Trial } from './trial.ts';
 
 const lanes = 3;
@@ -17,6 +17,9 @@ const timed = async (delay: number, work: () => Promise<Answer>): Promise<Span> 
   const from = performance.now();
   return { answer: await work(), from, to: performance.now() };
 };
+
+/** Both requests were under way at once. */
+const overlap = (one: Span, other: Span): boolean => one.from < other.to && other.from < one.to;
 
 type Round = { readonly loss: Loss; readonly change: Span; readonly taking: Span };
 
@@ -47,7 +50,12 @@ export const staleRight: Trial = {
         const holders = await Promise.all(Array.from({ length: lanes }, () => Holder.found(directory, loss)));
         // How much later the loss is sent, in milliseconds: it is moved to where either may come first.
         const ahead = holders.map(() => 0);
-        await inLanes(each, lanes, async (index, lane) => {
+        let overlapping = 0;
+        const isEnough = (begun: number): boolean => {
+          assert.ok(begun <= each * 4 + 50, `only ${overlapping} of ${begun} rounds overlap (${toRepeat})`);
+          return overlapping >= each;
+        };
+        await inLanes(isEnough, lanes, async (_, lane) => {
           const holder = holders[lane] as Holder;
           const [here, there] = dice.chance(0.5) ? servers : [servers[1], servers[0]];
           await holder.restore();
@@ -61,7 +69,8 @@ export const staleRight: Trial = {
           if (!isDone) expectStatus(change.answer, holder.lost.asking, `a change without the ${loss}`);
           ahead[lane] = Math.max(-20, Math.min(20, (ahead[lane] ?? 0) + (isDone ? -0.5 : 0.5)));
           rounds.push({ loss, change, taking });
-          progress(`${loss}: ${index + 1} of ${each}`);
+          if (overlap(change, taking)) overlapping++;
+          progress(`${loss}: ${overlapping} of ${each}`);
         });
       }
 
@@ -76,13 +85,14 @@ export const staleRight: Trial = {
         if (changed !== undefined)
           assert.ok(changed < taken, `a commit ${changed - taken} µs after the loss of the ${loss}`);
         count[isDone ? 'done' : 'refused']++;
-        if (change.from < taking.to && taking.from < change.to) count.overlapping++;
+        if (overlap(change, taking)) count.overlapping++;
       }
+      assert.ok(count.overlapping >= times);
       // Otherwise nothing was proved.
       for (const [what, number] of Object.entries(count))
         assert.ok(number >= rounds.length / 10, `only ${number} of ${rounds.length} ${what} (${toRepeat})`);
       return [
-        `${rounds.length} interleavings, ${count.overlapping} of them with both requests under way at once`,
+        `${count.overlapping} interleavings with both requests under way at once, and ${rounds.length - count.overlapping} with one after the other`,
         `${count.done} changes committed, all before the loss; ${count.refused} refused, none of them committed`,
       ];
     }),

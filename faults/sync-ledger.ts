@@ -5,10 +5,10 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { childrenOf, signal } from '../test/support/processes.ts';
 import type { Environment } from '../test/support/program.ts';
-import { Ledger } from './ledger.ts';
-import { Load } from './load.ts';
-import { Stage } from './support.ts';
-import type { Trial } from './trial.ts';
+import { Ledger } from './support/ledger.ts';
+import { Load } from './support/load.ts';
+import { Stage } from './support/stage.ts';
+import { LeftOut, type Trial } from './trial.ts';
 
 /** Every call by which SQLite writes or syncs, and every one by which an answer leaves. */
 const calls = 'pwrite64,pwritev,fsync,fdatasync,sync_file_range,write,writev,sendto,sendmsg';
@@ -106,9 +106,7 @@ export const syncLedger: Trial = {
     const reason = whyNot();
     if (reason) {
       await asked(stage);
-      return [
-        `LEFT OUT, since ${reason}: no system call was seen; SQLite itself says that it keeps a log and syncs it (wal, full)`,
-      ];
+      throw new LeftOut(reason, ['no system call was seen; SQLite itself says that it keeps a log and syncs it']);
     }
     const { exceptions } = await observed(stage, 'full', times);
     assert.equal(exceptions, 0, `${exceptions} of ${times} answers left before the write was synced`);

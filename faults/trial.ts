@@ -8,6 +8,17 @@ export type Trial = {
   /** How often in the test suite, and how often by `npm run faults`. */
   readonly short: number;
   readonly long: number;
-  /** Fails where a promise was broken; otherwise gives the figures. */
+  /** Fails where a promise was broken, or was not tried (`LeftOut`); otherwise gives the figures. */
   readonly run: (times: number, progress: (text: string) => void) => Promise<readonly string[]>;
 };
+
+/** What could not be tried on this machine, and why: neither kept nor broken. */
+export class LeftOut extends Error {
+  /** Of what was tried. */
+  readonly figures: readonly string[];
+
+  constructor(reason: string, figures: readonly string[] = []) {
+    super(reason);
+    this.figures = figures;
+  }
+}

@@ -15,8 +15,8 @@ import {
   worldIn,
 } from '../test/support/routes.ts';
 import type { Directory } from '../test/support/world.ts';
+import { onTwins, type Twins } from './support/twins.ts';
 import type { Trial } from './trial.ts';
-import { onTwins, type Twins } from './twins.ts';
 
 // Operations
 

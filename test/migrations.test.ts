@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -13,6 +13,7 @@ import { openPostgres } from '../src/store/postgres.ts';
 import { type Sql, sql } from '../src/store/sql.ts';
 import type { Store } from '../src/store/store.ts';
 import type { Json } from './support/client.ts';
+import { inDatabase } from './support/databases.ts';
 import { engine, newDatabase, newStore, onlyOn } from './support/engine.ts';
 import { chosenToken, guard, newGround, type Running } from './support/program.ts';
 import { schemaQuery } from './support/schema.ts';
@@ -106,33 +107,41 @@ describe('a migrated database', () => {
     });
 });
 
+const operations = readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8');
+const [, roles = ''] = /\n### Roles\n(.*?)\n##/s.exec(operations) ?? [];
+const [, recipe = ''] = /```sql\n(.*?)```/s.exec(roles) ?? [];
+/** The owner's and the server's. */
+const addresses = [...roles.matchAll(/postgres:[^'\s]+/g)].map(([address]) => address);
+
 /** Whoever owns the schema, and whoever serves from it and cannot change it: as docs/operations.md tells to make them. */
 const ownedDatabase = async (t: TestContext): Promise<{ owner: string; server: string }> => {
+  assert.ok(recipe.includes('\\connect') && addresses.length === 2, 'the recipe is where it was');
   const { url = '', drop } = await newDatabase();
-  const client = new PostgresClient({ connectionString: url });
-  await client.connect();
-  const id = randomUUID().replaceAll('-', '').slice(0, 12);
-  const [owner, server] = [`owner_${id}`, `server_${id}`];
-  const database = new URL(url).pathname.slice(1);
-  await client.query(`
-    create role ${owner} login password 'one';
-    create role ${server} login password 'two';
-    alter database ${database} owner to ${owner};
-    grant usage on schema public to ${server};
-    alter default privileges for role ${owner} in schema public grant select, insert, update, delete on tables to ${server};`);
+  // The names are of the whole PostgreSQL, where others may have them.
+  const unique = `bailiwick_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
+  const here = (text: string): string => text.replaceAll('bailiwick', unique);
+  const connected = async (database: string): Promise<PostgresClient> => {
+    const client = new PostgresClient({ connectionString: inDatabase(url, database) });
+    await client.connect();
+    return client;
+  };
+  const maintenance = await connected(new URL(url).pathname.slice(1));
   t.after(async () => {
-    await client.query(`alter database ${database} owner to current_user; drop owned by ${server}, ${owner} cascade`);
-    await client.query(`drop role ${server}, ${owner}`);
-    await client.end();
+    await maintenance.query(`drop database if exists ${unique} with (force)`);
+    for (const address of addresses) await maintenance.query(`drop role if exists ${new URL(here(address)).username}`);
+    await maintenance.end();
     drop();
   });
-  const as = (name: string, password: string): string => {
-    const other = new URL(url);
-    other.username = name;
-    other.password = password;
-    return other.href;
-  };
-  return { owner: as(owner, 'one'), server: as(server, 'two') };
+  let client = maintenance;
+  for (const statement of here(recipe).split(/;\n|(?<=\\connect \w+)\n/)) {
+    const [, database] = /^\\connect (\w+)$/.exec(statement) ?? [];
+    if (database) client = await connected(database);
+    else await client.query(statement);
+  }
+  await client.end();
+  const { host } = new URL(url);
+  const [owner = '', server = ''] = addresses.map(address => Object.assign(new URL(here(address)), { host }).href);
+  return { owner, server };
 };
 
 const readinessOf = async (url: string): Promise<Json> => {

@@ -15,7 +15,7 @@ import { Client } from 'pg';
 import { selfSigned } from '../src/server/certificate.ts';
 import { openPostgres, type PostgresOptions } from '../src/store/postgres.ts';
 import { type Sql, sql } from '../src/store/sql.ts';
-import type { Store } from '../src/store/store.ts';
+import { type Store, type Tx, type Unavailability, Unavailable } from '../src/store/store.ts';
 import { inDatabase } from './support/databases.ts';
 import { newDatabase, onlyOn } from './support/engine.ts';
 import { type Postgres, startPostgres } from './support/postgres.ts';
@@ -92,6 +92,76 @@ const questions = (): void => {
       assert.ok(retries - before.retries <= 1, `${retries - before.retries} times begun again`);
       assert.equal(open, connections, 'no connection was given up');
     }
+  });
+};
+
+const refusals = (): void => {
+  /** That the database cannot be asked now, which a server answers with 503; not a fault of ours. */
+  const refused = (reason: Unavailability) => (error: unknown) => {
+    assert.ok(error instanceof Unavailable, `${error}`);
+    assert.equal(error.reason, reason, error.message);
+    return true;
+  };
+  const inTheWay = "do $$ begin raise exception using errcode = '40001'; end $$";
+
+  test('what was in the way of others is begun again, and given up as busy after five attempts', async t => {
+    const store = await onNewDatabase(t);
+    await store.alone(tx => tx.script('create table counted (number integer)'));
+    let attempts = 0;
+    const write = (failures: number) =>
+      store.write(async tx => {
+        attempts++;
+        await tx.run(sql`insert into counted values (${attempts})`);
+        if (attempts <= failures) await tx.script(inTheWay);
+        return attempts;
+      });
+    assert.equal(await write(4), 5);
+    assert.deepEqual(await store.read(tx => tx.rows(sql`select number from counted`)), [[5]], 'the others are undone');
+    assert.equal(store.figures().retries, 4);
+    attempts = 0;
+    await assert.rejects(write(Number.POSITIVE_INFINITY), refused('busy'));
+    assert.equal(attempts, 5);
+    assert.deepEqual(await store.read(tx => tx.rows(sql`select number from counted`)), [[5]]);
+    assert.deepEqual(store.figures().failures, { gone: 0, busy: 1, full: 0 });
+  });
+
+  test('a statement that takes longer than it may is busy, and the connection goes on', async t => {
+    const store = await onNewDatabase(t, { connections: 1 });
+    const slow = async (tx: Tx): Promise<void> => {
+      await tx.script('set local statement_timeout = 20');
+      await tx.rows(sql`select pg_sleep(60)`);
+    };
+    const connection = () => store.read(tx => tx.row(sql`select pg_backend_pid()`));
+    const before = await connection();
+    await assert.rejects(store.read(slow), refused('busy'));
+    await assert.rejects(store.write(slow), refused('busy'));
+    assert.deepEqual(await connection(), before);
+  });
+
+  test('a database that takes no changes: reads go on, and a write is answered 503', async t => {
+    const { url, drop } = await newDatabase();
+    t.after(drop);
+    const server = await startServer({ store: openPostgres(url as string) });
+    t.after(() => server.close());
+    const { admin } = new Directory(server);
+    const create = (name: string) =>
+      admin.post('/organizations', { type: 'organizations', attributes: { name, email: 'x@example.com' } });
+    assert.equal((await create('before')).status, 201);
+    const client = new Client({ connectionString: url as string });
+    await client.connect();
+    await client.query(
+      `alter database ${new URL(url as string).pathname.slice(1)} set default_transaction_read_only = on`,
+    );
+    await client.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'bailiwick'",
+    );
+    await client.end();
+    assert.equal((await admin.get('/organizations/before')).status, 200);
+    const refusal = await create('during');
+    assert.equal(refusal.status, 503, refusal.text);
+    assert.match(`${refusal.headers['retry-after']}`, /^\d+$/);
+    assert.equal((await admin.get('/organizations/during')).status, 404);
+    assert.ok(server.store.figures().failures.full > 0);
   });
 };
 
@@ -270,7 +340,7 @@ const pooling = (): void => {
       const { url, drop } = await newDatabase();
       t.after(drop);
       const through = await pooler(t, url as string, size);
-      if (!through) return t.diagnostic('PgBouncer is not installed here: nothing was tested through it');
+      if (!through) return t.skip('PgBouncer is not on this machine');
       const servers = [];
       for (const seed of [1, 2]) {
         const store = openPostgres(through, { pooled: true, connections: 10 });
@@ -307,7 +377,7 @@ const pooling = (): void => {
     const { url, drop } = await newDatabase();
     t.after(drop);
     const through = await pooler(t, url as string, size);
-    if (!through) return t.diagnostic('PgBouncer is not installed here: nothing was tested through it');
+    if (!through) return t.skip('PgBouncer is not on this machine');
     const ground = await newGround(t);
     const run = ground.run(['--port', '0', '--database', through]);
     assert.equal((await run.exited).code, 2, run.error);
@@ -319,6 +389,7 @@ const pooling = (): void => {
 
 onlyOn('postgres', () => {
   describe('what is asked', questions);
+  describe('what it refuses', refusals);
   describe('how it is reached', addresses);
   describe('through a pooler', pooling);
 });

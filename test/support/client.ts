@@ -76,7 +76,12 @@ export class Client {
           const { statusCode: status = 0, headers } = incoming;
           const type = headers['content-type'] ?? '';
           const isJson = /json/.test(type) && text !== '';
-          resolve({ status, headers, text, body: isJson ? JSON.parse(text) : /^text\//.test(type) ? text : undefined });
+          try {
+            const body = isJson ? JSON.parse(text) : /^text\//.test(type) ? text : undefined;
+            resolve({ status, headers, text, body });
+          } catch (cause) {
+            reject(new Error(`${method} ${path} answered ${status} with what is no JSON: ${text}`, { cause }));
+          }
         });
       });
       outgoing.on('error', reject);

@@ -69,11 +69,11 @@ export const workspaceGrantBody = (workspace: string, team: string, attributes: 
 });
 
 /** Shorthands for setting up a directory. */
-export class Directory {
-  readonly server: TestServer;
+export class Directory<S extends Pick<TestServer, 'client' | 'adminToken'> = TestServer> {
+  readonly server: S;
   readonly admin: Actor;
 
-  constructor(server: TestServer) {
+  constructor(server: S) {
     this.server = server;
     this.admin = new Actor(server.client, server.adminToken);
   }

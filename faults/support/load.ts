@@ -1,13 +1,17 @@
 /** Clients that write without a pause, each to things of its own, and note in a ledger what they were told. */
 
+import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { grantBody } from '../test/support/world.ts';
+import { grantBody } from '../../test/support/world.ts';
 import { type Kind, type Ledger, type Thing, telling } from './ledger.ts';
-import { organization, type Reply, type Server } from './support.ts';
+import { organization, type Reply, type Server } from './stage.ts';
 
 const levels = ['read', 'write', 'maintain', 'admin'];
 /** Of each kind, for each client: enough for variety, and few enough to be looked at after every fault. */
 const most = 4;
+
+/** Far beyond every bar: what has not come by then does not come. */
+const never = 30_000;
 
 const pick = <T>(from: readonly T[]): T | undefined => from[Math.floor(Math.random() * from.length)];
 
@@ -49,10 +53,11 @@ export class Load {
     });
   }
 
-  /** While it goes on; it fails as soon as the load does. */
-  async until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-    while (!(await isTrue())) {
+  /** While it goes on; it fails as soon as the load does, and if what is awaited never comes. */
+  async until(awaited: string, isTrue: () => boolean): Promise<void> {
+    for (const begun = performance.now(); !isTrue(); ) {
       if (!this.#isOn) await this.#working;
+      assert.ok(performance.now() - begun < never, `in vain for ${never / 1000} s under load: ${awaited}`);
       await pause(2);
     }
   }

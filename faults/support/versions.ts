@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { chosenToken, Running } from '../test/support/program.ts';
-import { schemaQuery } from '../test/support/schema.ts';
+import { chosenToken, Running } from '../../test/support/program.ts';
+import { schemaQuery } from '../../test/support/schema.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export type Changes = {
   /** Texts by name, beside those that there are. */

@@ -1,11 +1,11 @@
 /** One server on each engine, with the same clock and the same chance: whatever both are asked, they answer alike. */
 
 import assert from 'node:assert/strict';
-import { openPostgres } from '../src/store/postgres.ts';
-import { openSqlite } from '../src/store/sqlite.ts';
-import { type Answer, Client } from '../test/support/client.ts';
-import { startServer } from '../test/support/server.ts';
-import { Directory } from '../test/support/world.ts';
+import { openPostgres } from '../../src/store/postgres.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { type Answer, Client } from '../../test/support/client.ts';
+import { startServer } from '../../test/support/server.ts';
+import { Directory } from '../../test/support/world.ts';
 import { ourPostgres } from './replicas.ts';
 
 /** Of the connection, not of the answer. */

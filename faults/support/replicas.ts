@@ -1,11 +1,11 @@
-/** Two servers over one real PostgreSQL, and callers who hold one right that can be taken from them. */
+/** Two servers over one real PostgreSQL, each a process of its own, so that nothing in memory is shared; and callers who hold one right that can be taken from them. */
 
 import assert from 'node:assert/strict';
-import { openPostgres } from '../src/store/postgres.ts';
-import type { Answer, Json } from '../test/support/client.ts';
-import { type Postgres, startPostgres } from '../test/support/postgres.ts';
-import { startServer, type TestServer } from '../test/support/server.ts';
-import { Actor, Directory, grantBody } from '../test/support/world.ts';
+import type { Answer, Client, Json } from '../../test/support/client.ts';
+import { type Postgres, startPostgres } from '../../test/support/postgres.ts';
+import { chosenToken } from '../../test/support/program.ts';
+import { Actor, Directory, grantBody } from '../../test/support/world.ts';
+import { Stage } from './stage.ts';
 
 let started: Promise<Postgres> | undefined;
 
@@ -15,38 +15,40 @@ export const ourPostgres = (): Promise<Postgres> => {
   return started;
 };
 
+export type Replica = { readonly client: Client; readonly adminToken: string };
+
 export type Replicas = {
   readonly url: string;
-  readonly servers: readonly [TestServer, TestServer];
-  readonly directory: Directory;
+  readonly servers: readonly [Replica, Replica];
+  readonly directory: Directory<Replica>;
 };
 
-/** On an empty database. No two servers make the same ids. */
+/** On an empty database. */
 export const onReplicas = async <T>(work: (replicas: Replicas) => Promise<T>): Promise<T> => {
   const url = await (await ourPostgres()).newDatabase();
-  const first = await startServer({ seed: 1, store: openPostgres(url) });
-  const second = await startServer({ seed: 2, store: openPostgres(url) });
-  try {
-    return await work({ url, servers: [first, second], directory: new Directory(first) });
-  } finally {
-    await first.close();
-    await second.close();
-  }
+  await using stage = new Stage();
+  const replica = async (): Promise<Replica> => {
+    const { running } = await stage.serve(url);
+    return { client: await running.client(), adminToken: chosenToken };
+  };
+  const servers = [await replica(), await replica()] as const;
+  return await work({ url, servers, directory: new Directory(servers[0]) });
 };
 
-export const on = ({ client }: TestServer, { token }: Actor): Actor => new Actor(client, token);
+export const on = ({ client }: Replica, { token }: Actor): Actor => new Actor(client, token);
 
-/** So many at a time, each with its own number, until there were so many. */
+/** So many at a time, each with its own number, until there were enough. */
 export const inLanes = async (
-  times: number,
+  enough: number | ((begun: number) => boolean),
   lanes: number,
   work: (index: number, lane: number) => Promise<void>,
 ): Promise<void> => {
+  const isEnough = typeof enough === 'number' ? (begun: number) => begun >= enough : enough;
   let next = 0;
   const lane = async (_: unknown, number: number): Promise<void> => {
-    while (next < times) await work(next++, number);
+    while (!isEnough(next)) await work(next++, number);
   };
-  await Promise.all(Array.from({ length: Math.min(lanes, times) }, lane));
+  await Promise.all(Array.from({ length: lanes }, lane));
 };
 
 export const expectStatus = (answer: Answer, status: number, what: string): Answer => {
@@ -69,7 +71,7 @@ let holders = 0;
 /** A caller who may see and change one row by one right, and an owner who takes the right away and gives it back. */
 export class Holder {
   readonly loss: Loss;
-  readonly #directory: Directory;
+  readonly #directory: Directory<Replica>;
   readonly #owner: Actor;
   readonly #organization: string;
   readonly #user: { readonly id: string; readonly name: string };
@@ -81,7 +83,7 @@ export class Holder {
   #right: string;
   #changes = 0;
 
-  static async found(directory: Directory, loss: Loss): Promise<Holder> {
+  static async found(directory: Directory<Replica>, loss: Loss): Promise<Holder> {
     const name = `holder-${++holders}`;
     const { actor: owner } = await directory.user(`${name}-owner`);
     await directory.organization(owner, name);
@@ -102,7 +104,7 @@ export class Holder {
   }
 
   private constructor(
-    directory: Directory,
+    directory: Directory<Replica>,
     loss: Loss,
     owner: Actor,
     organization: string,
@@ -163,7 +165,7 @@ export class Holder {
     }
   }
 
-  async lose(server: TestServer): Promise<Answer> {
+  async lose(server: Replica): Promise<Answer> {
     const owner = on(server, this.#owner);
     switch (this.loss) {
       case 'token':
@@ -187,12 +189,12 @@ export class Holder {
     };
   }
 
-  read(server: TestServer): Promise<Answer> {
+  read(server: Replica): Promise<Answer> {
     return on(server, this.#caller).get(`/team-projects/${this.#row}`);
   }
 
   /** To another level than before. */
-  change(server: TestServer): Promise<Answer> {
+  change(server: Replica): Promise<Answer> {
     const access = this.#changes++ % 2 === 0 ? 'write' : 'read';
     return on(server, this.#caller).patch(`/team-projects/${this.#row}`, { attributes: { access } });
   }

@@ -1,10 +1,10 @@
 /** What clients were told of their writes, and whether the database agrees: by HTTP, and between its rows and its audit rows. */
 
 import assert from 'node:assert/strict';
-import { sql } from '../src/store/sql.ts';
-import type { Store } from '../src/store/store.ts';
-import { damages, danglingReferences } from '../test/support/tables.ts';
-import type { Server } from './support.ts';
+import { sql } from '../../src/store/sql.ts';
+import type { Store } from '../../src/store/store.ts';
+import { damages, danglingReferences } from '../../test/support/tables.ts';
+import type { Server } from './stage.ts';
 
 export type Kind = 'teams' | 'projects' | 'team-projects';
 

@@ -6,10 +6,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Answer, assertErrors, Client, mediaType } from '../test/support/client.ts';
-import { type Postgres, type PostgresOptions, startPostgres } from '../test/support/postgres.ts';
-import { childrenOf, signal } from '../test/support/processes.ts';
-import { chosenToken, type Environment, Running } from '../test/support/program.ts';
+import { type Answer, assertErrors, Client, mediaType } from '../../test/support/client.ts';
+import { type Postgres, type PostgresOptions, startPostgres } from '../../test/support/postgres.ts';
+import { childrenOf, signal } from '../../test/support/processes.ts';
+import { chosenToken, type Environment, Running } from '../../test/support/program.ts';
 
 export const organization = 'trial';
 
@@ -24,6 +24,11 @@ const assertRefusal = (where: string, { status, headers, body }: Answer): void =
   assert.equal(status, 503, `${where} answered ${status}: ${JSON.stringify(body)}`);
   assert.match(`${headers['retry-after']}`, /^\d+$/, `${where} answered 503 without Retry-After`);
   assertErrors(status, headers, body, where);
+};
+
+/** A connection that was refused, closed or lost; anything else, such as an answer that is none, fails the trial. */
+const closed = (error: NodeJS.ErrnoException): undefined => {
+  if (!['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes(error.code ?? '')) throw error;
 };
 
 export class Server {
@@ -58,7 +63,7 @@ export class Server {
     const where = `${method} ${path}`;
     const late = new AbortController();
     const answer = await Promise.race([
-      this.#client.send(method, path, { headers, ...(payload && { payload }) }).catch(() => undefined),
+      this.#client.send(method, path, { headers, ...(payload && { payload }) }).catch(closed),
       pause(hangs, undefined, late).then(
         () => assert.fail(`${where} was not answered in ${hangs / 1000} s`),
         () => undefined,
@@ -164,8 +169,12 @@ export type How = {
 };
 
 /** How long until it holds, in milliseconds; undefined if it takes longer than it may. */
-export const until = async (isTrue: () => boolean | Promise<boolean>, most: number): Promise<number | undefined> => {
-  for (const begun = performance.now(); ; await pause(20)) {
+export const until = async (
+  isTrue: () => boolean | Promise<boolean>,
+  most: number,
+  between = 20,
+): Promise<number | undefined> => {
+  for (const begun = performance.now(); ; await pause(between)) {
     if (await isTrue()) return performance.now() - begun;
     if (performance.now() - begun > most) return undefined;
   }
