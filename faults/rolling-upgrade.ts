@@ -11,12 +11,15 @@ import { until } from './support/stage.ts';
 import { ask, Version } from './support/versions.ts';
 import type { Trial } from './trial.ts';
 
-/** Of all that may change under a server which does not know of it; the type of a column, so that prepared statements are stale. */
+/**
+ * Of all that may change under a server which does not know of it; the type of a column, so that prepared statements are
+ * stale. No table is written anew: to a transaction that began before, it would be empty.
+ */
 const newer = '0900_newer.sql';
 const change = `
   alter table team_projects add column note ctext not null default 'none';
-  alter table teams alter column organization_access type bigint;
-  alter table team_projects alter column chosen type bigint;
+  alter table teams alter column sso_team_id type text collate "C";
+  alter table team_projects alter column access type text collate "C";
   create index team_projects_note on team_projects (note, id);
   update team_projects set note = 'filled';
   update projects set description = description;`;

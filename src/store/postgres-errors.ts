@@ -20,9 +20,9 @@ export const endsConnection = (error: unknown): boolean =>
 export const isStale = (error: unknown): boolean =>
   codeOf(error) === '0A000' && /cached plan/.test((error as Error).message);
 
-/** A copy that follows the database, such as it is left with after a failover, knows no serializable transactions. */
-const isStandby = (error: unknown): boolean =>
-  codeOf(error) === '0A000' && /hot standby/.test((error as Error).message);
+/** It is read-only, or a copy that follows another, which knows no serializable transactions. */
+export const takesNoChanges = (error: unknown): boolean =>
+  codeOf(error) === '25006' || (codeOf(error) === '0A000' && /hot standby/.test((error as Error).message));
 
 /** A statement that was prepared on a connection which a pooler has given to somebody else. */
 const isUnderPooler = (error: unknown): boolean => ['26000', '42P05'].includes(codeOf(error));
@@ -32,12 +32,9 @@ export const isInTheWay = (error: unknown): boolean => ['40001', '40P01'].includ
 
 export const isLockedOut = (error: unknown): boolean => codeOf(error) === '55P03';
 
-const takesNoChanges = 'The database takes no changes now.';
-
 /** By SQLSTATE, or by its class; the first that fits. */
 const reasons: readonly [pattern: RegExp, reason: Unavailability, message: string][] = [
   [/^53100|^58030/, 'full', 'The database has no room for more data.'],
-  [/^25006/, 'full', takesNoChanges],
   [/^53/, 'busy', 'The database has no resources left.'],
   [/^57014|^55P03|^25P03/, 'busy', 'The database took too long.'],
   [/^40001|^40P01/, 'busy', 'Too many changes were made at the same time.'],
@@ -51,7 +48,7 @@ export const translated = (error: unknown): Unavailable | undefined => {
   const code = codeOf(error);
   if (/^timeout exceeded/.test((error as Error).message))
     return new Unavailable('busy', 'Too many requests wait for the database.', { cause: error });
-  if (isStandby(error)) return new Unavailable('full', takesNoChanges, { cause: error });
+  if (takesNoChanges(error)) return new Unavailable('full', 'The database takes no changes now.', { cause: error });
   const known = reasons.find(([pattern]) => pattern.test(code));
   if (known) return new Unavailable(known[1], known[2], { cause: error });
   return undefined;

@@ -6,7 +6,7 @@ import { parse, toClientConfig } from 'pg-connection-string';
 import { Line } from './line.ts';
 import { shownUrl } from './open.ts';
 import { aloneOn } from './postgres-alone.ts';
-import { endsConnection, isInTheWay, isStale, Lost, translated, unreached } from './postgres-errors.ts';
+import { endsConnection, isInTheWay, isStale, Lost, takesNoChanges, translated, unreached } from './postgres-errors.ts';
 import { type Busy, busyBackends, isThere } from './postgres-probe.ts';
 import { type Prepared, Statements } from './postgres-statements.ts';
 import type { Sql } from './sql.ts';
@@ -169,6 +169,8 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     } catch (error) {
       if (endsConnection(error)) broken.add(connection);
       if (isStale(error)) statements.outdate();
+      // It may take some on another: whether it does is decided when a connection is made.
+      if (takesNoChanges(error)) era++;
       throw error;
     } finally {
       answered = true;
