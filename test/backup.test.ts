@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -195,6 +196,8 @@ onlyOn('sqlite', () => {
         await admin.make('/organizations', organization('later'));
         await server.stop(signal);
 
+        // However it was kept, what is restored is for the server's own eyes.
+        chmodSync(ground.path('backup.db'), 0o644);
         const said = await done(ground.run(['restore', 'backup.db']));
         const [, aside = ''] = /kept as (\S+)\n/.exec(said) ?? [];
         assert.match(said, /in force again/);

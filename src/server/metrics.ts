@@ -84,7 +84,12 @@ export class Metrics {
         'Pieces of work that the database could not do, by reason',
         Object.entries(failures).map(([reason, count]): Sample => [labelled({ reason }), count]),
       ),
-      family('bailiwick_database_retries_total', 'counter', 'Writes begun again, being in the way of others', retries),
+      family(
+        'bailiwick_database_retries_total',
+        'counter',
+        'Pieces of work begun again: in the way of others, or their connection lost',
+        retries,
+      ),
       family('process_cpu_seconds_total', 'counter', 'CPU time, user and system', (user + system) / 1e6),
       family('process_resident_memory_bytes', 'gauge', 'Resident memory', process.memoryUsage.rss()),
       family('process_start_time_seconds', 'gauge', 'Start, in seconds since 1970', performance.timeOrigin / 1000),

@@ -35,7 +35,7 @@ export type Figures = {
   readonly most: number;
   /** Failures since the start, by reason. */
   readonly failures: Readonly<Record<Unavailability, number>>;
-  /** Writes that were begun again, because they were in the way of others. */
+  /** Pieces of work that were begun again: in the way of others, or their connection lost. */
   readonly retries: number;
 };
 
