@@ -5,9 +5,8 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { mediaType } from './support/client.ts';
 import { chosenToken, guard, newGround, together } from './support/program.ts';
-import { rawRequest } from './support/raw.ts';
+import { heldCreation } from './support/raw.ts';
 import { stopUnderLoad } from './support/stopping.ts';
 
 const settings = ['--admin-token', chosenToken];
@@ -103,16 +102,9 @@ describe('a stop', together, () => {
   test('a request that was under way before the signal is answered after it, as the last', guard, async t => {
     const server = (await newGround(t)).start(settings);
     const url = await server.url();
-    const data = { type: 'organizations', attributes: { name: 'acme', email: 'acme@example.com' } };
-    const body = JSON.stringify({ data });
+    const { head, body } = heldCreation(chosenToken);
     const { socket, received } = await dialled(t, url);
-    const headers = {
-      Authorization: `Bearer ${chosenToken}`,
-      'Content-Type': mediaType,
-      'Content-Length': `${body.length}`,
-      Expect: '100-continue',
-    };
-    socket.write(rawRequest('POST', '/api/v2/organizations', headers));
+    socket.write(head);
     await received(/^HTTP\/1\.1 100 /);
     server.child.kill('SIGTERM');
     while (await isListening(url));

@@ -10,10 +10,10 @@ import { dirname } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { selfSigned } from '../src/server/certificate.ts';
-import { assertErrors, Client, mediaType } from './support/client.ts';
+import { assertErrors, Client } from './support/client.ts';
 import { onlyOn } from './support/engine.ts';
 import { chosenToken, type Ground, guard, newGround, type Running, together } from './support/program.ts';
-import { raw, rawRequest } from './support/raw.ts';
+import { heldCreation, raw, rawRequest } from './support/raw.ts';
 import { startServer, type TestServer } from './support/server.ts';
 import { pasted } from './support/shell.ts';
 
@@ -456,16 +456,8 @@ describe('stopping under TLS', together, () => {
       while (!pattern.test(text)) await once(socket, 'data');
       return text;
     };
-    const body = JSON.stringify({
-      data: { type: 'organizations', attributes: { name: 'acme', email: 'a@b.example' } },
-    });
-    const headers = {
-      Authorization: `Bearer ${chosenToken}`,
-      'Content-Type': mediaType,
-      'Content-Length': `${body.length}`,
-      Expect: '100-continue',
-    };
-    socket.write(rawRequest('POST', '/api/v2/organizations', headers));
+    const { head, body } = heldCreation(chosenToken);
+    socket.write(head);
     await received(/^HTTP\/1\.1 100 /);
     server.child.kill('SIGTERM');
     while ((await shaken(port, cert)) !== 'ECONNREFUSED');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Store } from '../../src/store/store.ts';
-import type { Answer } from './client.ts';
+import { type Answer, mediaType } from './client.ts';
 import type { TestServer } from './server.ts';
 
 export type RawAnswer = Pick<Answer, 'status' | 'headers' | 'text' | 'body'>;
@@ -81,3 +81,16 @@ export const rawRequest = (method: string, path: string, headers: Record<string,
     '',
     body,
   ].join('\r\n');
+
+/** A creation in two parts: the server asks for the second when it has the first. */
+export const heldCreation = (token: string): { readonly head: string; readonly body: string } => {
+  const data = { type: 'organizations', attributes: { name: 'acme', email: 'acme@example.com' } };
+  const body = JSON.stringify({ data });
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': mediaType,
+    'Content-Length': `${body.length}`,
+    Expect: '100-continue',
+  };
+  return { head: rawRequest('POST', '/api/v2/organizations', headers), body };
+};
