@@ -140,7 +140,7 @@ const rowsOfWorkspace = (workspace: Sql, project: Sql): Sql => sql`
 
 /** All of them in one text, for a column of a page. No key or value has a space or a comma. */
 const packed = (rows: Sql): Sql => sql`(
-  select string_agg(id || ' ' || key || ' ' || value || ' ' || inherited_from, ',' order by inherited_from, ordinal)
+  select string_agg(id || ' ' || key || ' ' || value || ' ' || inherited_from, ',' order by inherited_from, ordinal, key)
   from (${rows}) as page
 )`;
 

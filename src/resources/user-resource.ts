@@ -206,7 +206,8 @@ const acceptInvitations = async (tx: Tx, { id, email }: NewUser): Promise<Member
   const invited = await tx.rows<[id: string, organization: string]>(sql`
     select id, organization_id
     from organization_memberships
-    where lower(invited_email) = lower(cast(${email} as ctext))`);
+    where lower(invited_email) = lower(cast(${email} as ctext))
+    order by id`);
   await tx.run(sql`
     insert into team_memberships (organization_id, team_id, membership_id, created_at)
     select team_memberships.organization_id, team_memberships.team_id, own.id, team_memberships.created_at
@@ -258,7 +259,8 @@ export const membershipsOf = async (tx: Tx, user: string): Promise<Membership[]>
   const rows = await tx.rows<[id: string, organization: string]>(sql`
     select id, organization_id
     from organization_memberships
-    where user_id = ${user}`);
+    where user_id = ${user}
+    order by id`);
   return rows.map(([id, organization]) => ({ id, organization }));
 };
 
@@ -269,6 +271,7 @@ export const ownedBy = async (tx: Tx, id: string): Promise<string[]> => {
     from organization_memberships
     join team_memberships on team_memberships.membership_id = organization_memberships.id
     join teams on teams.id = team_memberships.team_id
-    where organization_memberships.user_id = ${id} and teams.name = ${ownersTeam}`);
+    where organization_memberships.user_id = ${id} and teams.name = ${ownersTeam}
+    order by teams.organization_id`);
   return rows.map(([organization]) => organization);
 };

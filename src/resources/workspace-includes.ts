@@ -51,7 +51,9 @@ export const tagsAsked = async (request: Request, workspaces: readonly Workspace
     select workspaces.id, ${tagsOfWorkspace(sql`workspaces.id`, sql`workspaces.project_id`)}
     from workspaces
     where workspaces.id in (${workspaces.map(({ id }) => id)})`);
-  return new Map(rows.map(([id, tags]) => [id, unpackedTags(tags)]));
+  const byId = new Map(rows);
+  // In the order of the page: that of the rows is up to the engine.
+  return new Map(workspaces.map(({ id }) => [id, unpackedTags(byId.get(id) ?? null)]));
 };
 
 const projectsOf = async (request: Request, stand: Standing, ids: readonly string[]): Promise<Resource[]> => {
