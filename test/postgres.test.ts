@@ -138,7 +138,7 @@ const refusals = (): void => {
     assert.deepEqual(await connection(), before);
   });
 
-  test('a database that takes no changes: reads go on, and a write is answered 503', async t => {
+  test('a database that takes no changes: reads go on, a write is answered 503, and it is taken again when the database takes it', async t => {
     const { url, drop } = await newDatabase();
     t.after(drop);
     const server = await startServer({ store: openPostgres(url as string) });
@@ -149,19 +149,26 @@ const refusals = (): void => {
     assert.equal((await create('before')).status, 201);
     const client = new Client({ connectionString: url as string });
     await client.connect();
-    await client.query(
-      `alter database ${new URL(url as string).pathname.slice(1)} set default_transaction_read_only = on`,
-    );
+    const makeReadOnly = (value: 'on' | 'off') =>
+      client.query(
+        `alter database ${new URL(url as string).pathname.slice(1)} set default_transaction_read_only = ${value}`,
+      );
+    await makeReadOnly('on');
     await client.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'bailiwick'",
     );
-    await client.end();
     assert.equal((await admin.get('/organizations/before')).status, 200);
     const refusal = await create('during');
     assert.equal(refusal.status, 503, refusal.text);
     assert.match(`${refusal.headers['retry-after']}`, /^\d+$/);
     assert.equal((await admin.get('/organizations/during')).status, 404);
     assert.ok(server.store.figures().failures.full > 0);
+    await makeReadOnly('off');
+    await client.end();
+    // Each refusal may cost a connection of before, and there are ten at most.
+    const statuses = [];
+    while (statuses.length < 12 && statuses.at(-1) !== 201) statuses.push((await create('after')).status);
+    assert.equal(statuses.at(-1), 201, `${statuses}`);
   });
 };
 

@@ -169,8 +169,8 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     } catch (error) {
       if (endsConnection(error)) broken.add(connection);
       if (isStale(error)) statements.outdate();
-      // It may take some on another: whether it does is decided when a connection is made.
-      if (takesNoChanges(error)) era++;
+      // It may take some on a new connection, since whether it does is decided when one is made: this one goes after its work.
+      if (takesNoChanges(error)) eras.delete(connection);
       throw error;
     } finally {
       answered = true;
