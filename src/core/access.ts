@@ -136,6 +136,19 @@ export const covers = (a: Permissions, b: Permissions): boolean => (a & b) === b
 export const at = <N extends PermissionName>(name: N, value: Value<N>): Permissions =>
   byName[name].steps[byName[name].chain.indexOf(value)] ?? nothing;
 
+/** A question that any one of several permissions answers: the mask of the step that each must reach. A step has all lower ones. */
+export type Need = Permissions;
+
+/** The need of one permission at one value or higher; of its lowest value there is none. */
+export const need = <N extends PermissionName>(name: N, value: Value<N>): Need => {
+  const { chain, steps } = byName[name];
+  const rank = chain.indexOf(value);
+  return (steps[rank] ?? nothing) & ~(steps[rank - 1] ?? nothing);
+};
+
+/** Whether a set meets a need. A join does exactly when one of its parts does. */
+export const meets = (set: Permissions, need: Need): boolean => (set & need) !== 0;
+
 /** What a set holds of one permission; `null` is no access at all. */
 export const valueIn = (set: Permissions, { chain, steps, mask }: Permission): Value | null =>
   chain[steps.indexOf(set & mask)] ?? null;
@@ -172,6 +185,7 @@ const grants = <L extends string>(levels: readonly L[], table: Partial<Table<Per
     named.reduce((set, { name }) => set | at(name, table[name]?.[index] as never), nothing);
   const implied = Object.fromEntries(levels.map((level, index) => [level, column(index)])) as Record<L, Permissions>;
   const customDefault = column(levels.length);
+  const givable = named.reduce((all, { mask }) => all | mask, nothing);
   const mayBeChosen = choosable.reduce((all, { mask }) => all | mask, nothing);
 
   const impliedBy = (level: L): Permissions => implied[level];
@@ -201,7 +215,11 @@ const grants = <L extends string>(levels: readonly L[], table: Partial<Table<Per
     return { access: 'custom', chosen, beyond };
   };
 
-  return { levels, choosable, impliedBy, granted, shownOn, changed };
+  /** The highest level that a set covers; `custom` where it covers none, `none` where it holds nothing of what grants give. */
+  const covered = (set: Permissions): L | 'custom' | 'none' =>
+    levels.findLast(level => covers(set, impliedBy(level))) ?? (meets(set, givable) ? 'custom' : 'none');
+
+  return { levels, choosable, impliedBy, granted, shownOn, changed, covered };
 };
 
 /** Grants of one kind, with what can be asked of them. */

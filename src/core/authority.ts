@@ -25,6 +25,8 @@ export type Caller = { readonly token: string } & (
   | { readonly kind: 'organization'; readonly organization: string }
   /** Reads the audit trail, and nothing else. */
   | { readonly kind: 'audit-trails'; readonly organization: string }
+  /** Asks who may do what in the organization, and does nothing else. */
+  | { readonly kind: 'decisions'; readonly organization: string }
 );
 
 /** What a team may hold for the whole organization. The place in this list is the bit in storage: only ever append. */
@@ -87,6 +89,9 @@ export type TeamFacts = {
   readonly organizationAccess: OrganizationAccess;
   readonly grant?: Grant | undefined;
   readonly workspaceGrant?: WorkspaceGrant | undefined;
+  /** The ids of the two, for whoever is told of them. */
+  readonly grantId?: string | undefined;
+  readonly workspaceGrantId?: string | undefined;
 };
 
 /** All facts about a caller in one organization and, where one is in question, on one project or one workspace of it. */
@@ -116,25 +121,55 @@ export const ownerOr =
 
 const held = ({ teams }: Standing): OrganizationAccess => teams.reduce((all, team) => all | team.organizationAccess, 0);
 
-/** What one team gives in this place: by its organization-level permissions, and by its grants. */
-export const heldBy = (
-  { organizationAccess, grant, workspaceGrant }: TeamFacts,
+/** Why a team holds something in a place. */
+export type Origin = {
+  readonly scope: 'organization' | 'project' | 'workspace';
+  /** The name of the organization-level permission, `owners`, or the id of the grant. */
+  readonly by: string;
+  readonly gives: Permissions;
+};
+
+/** All that gives one team anything in this place: its organization-level permissions, and its grants. */
+const eachOrigin = (
+  { owners, organizationAccess, grant, grantId = '', workspaceGrant, workspaceGrantId = '' }: TeamFacts,
   onDefaultProject: boolean,
-): Permissions => {
-  let set = join(grant ? granted(grant) : nothing, workspaceGrant ? onWorkspaces.granted(workspaceGrant) : nothing);
+  found: (scope: Origin['scope'], by: string, gives: Permissions) => void,
+): void => {
+  if (owners) found('organization', 'owners', everything);
+  for (const permission of organizationPermissions) {
+    if ((organizationAccess & bitOf(permission)) === 0) continue;
+    const besides = onDefaultProject && permission === 'manage-workspaces' ? givenOnDefaultProject : nothing;
+    found('organization', permission, join(givenOnProjects[permission] ?? nothing, besides));
+  }
   // A policy override given on a project or workspace acts only in a team that has it delegated.
-  if ((organizationAccess & bitOf('delegate-policy-overrides')) === 0)
-    set &= ~at('workspace-access.policy-overrides', true);
-  for (const permission of organizationPermissions)
-    if ((organizationAccess & bitOf(permission)) !== 0) set = join(set, givenOnProjects[permission] ?? nothing);
-  if (onDefaultProject && (organizationAccess & bitOf('manage-workspaces')) !== 0)
-    set = join(set, givenOnDefaultProject);
+  const acting =
+    (organizationAccess & bitOf('delegate-policy-overrides')) === 0
+      ? everything & ~at('workspace-access.policy-overrides', true)
+      : everything;
+  if (grant) found('project', grantId, granted(grant) & acting);
+  if (workspaceGrant) found('workspace', workspaceGrantId, onWorkspaces.granted(workspaceGrant) & acting);
+};
+
+export const originsOf = (team: TeamFacts, onDefaultProject: boolean): readonly Origin[] => {
+  const origins: Origin[] = [];
+  eachOrigin(team, onDefaultProject, (scope, by, gives) => {
+    if (gives !== nothing) origins.push({ scope, by, gives });
+  });
+  return origins;
+};
+
+/** What one team gives in this place. */
+export const heldBy = (team: TeamFacts, onDefaultProject: boolean): Permissions => {
+  let set = nothing;
+  eachOrigin(team, onDefaultProject, (_scope, _by, gives) => {
+    set = join(set, gives);
+  });
   return set;
 };
 
 /** What the caller may do on the project or workspace, whichever of its teams gives it. */
 export const effective = (standing: Standing): Permissions =>
-  isOwner(standing)
+  standing.organizationToken
     ? everything
     : standing.teams.reduce((set, team) => join(set, heldBy(team, standing.onDefaultProject)), nothing);
 
@@ -300,7 +335,8 @@ export const isSiteAdmin = (caller: Caller): boolean => caller.kind === 'user' &
 /** Whoever is a user has an account of its own; a team or an organization only appears as one. */
 export const hasAccount = (caller: Caller): caller is Extract<Caller, { kind: 'user' }> => caller.kind === 'user';
 
-export const mayReadAccount = (caller: Caller): boolean => caller.kind !== 'audit-trails';
+export const mayReadAccount = (caller: Caller): boolean =>
+  caller.kind !== 'audit-trails' && caller.kind !== 'decisions';
 
 export const isUser = (caller: Caller, user: string): boolean => caller.kind === 'user' && caller.user === user;
 

@@ -90,6 +90,7 @@ export const actorOf = (caller: Caller): { type: OwnerType; id: string } => {
       return { type: 'teams', id: caller.team };
     case 'organization':
     case 'audit-trails':
+    case 'decisions':
       return { type: 'organizations', id: caller.organization };
   }
 };

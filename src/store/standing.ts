@@ -87,6 +87,7 @@ export const ownTeams = (caller: Caller): Sql => {
       return sql`${caller.team}`;
     case 'organization':
     case 'audit-trails':
+    case 'decisions':
       return sql`null`;
   }
 };
@@ -101,6 +102,7 @@ export const belonging = (caller: Caller): Sql => {
     case 'organization':
       return sql`organizations.id = ${caller.organization}`;
     case 'audit-trails':
+    case 'decisions':
       return sql`1 = 0`;
   }
 };
@@ -128,6 +130,7 @@ const teamsOf = (caller: Caller): Sql => {
         left join organizations as member on member.id = ${caller.organization} and member.id = place.organization_id
         left join teams on teams.id = ${''}`;
     case 'audit-trails':
+    case 'decisions':
       return sql`
         left join organizations as member on member.id = ${''}
         left join teams on teams.id = ${''}`;
@@ -151,6 +154,8 @@ type Facts = [
   workspaceAccess: Access<WorkspaceLevel> | null,
   workspaceChosen: number | null,
   workspaceBeyond: number | null,
+  grant: string | null,
+  workspaceGrant: string | null,
   isClosed: number,
   organization: string,
   project: string | null,
@@ -163,7 +168,8 @@ const factsAbout = (tx: Tx, caller: Caller, places: Sql): Promise<Facts[]> =>
   tx.rows<Facts>(sql`
     select member.id, teams.id, teams.name, teams.organization_access,
       team_projects.access, team_projects.chosen, team_projects.beyond,
-      team_workspaces.access, team_workspaces.chosen, team_workspaces.beyond, ${isClosedTo(caller)}, place.*
+      team_workspaces.access, team_workspaces.chosen, team_workspaces.beyond, team_projects.id, team_workspaces.id,
+      ${isClosedTo(caller)}, place.*
     from (${places}) as place
     ${teamsOf(caller)}
     left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = place.project_id
@@ -173,7 +179,7 @@ const factsAbout = (tx: Tx, caller: Caller, places: Sql): Promise<Facts[]> =>
 export const ownersTeam = 'owners';
 
 const standingOf = (caller: Caller, facts: readonly [Facts, ...Facts[]]): Standing => {
-  const [[member, , , , , , , , , , , organization, project, isDefault, workspace]] = facts;
+  const [[member, , , , , , , , , , , , , organization, project, isDefault, workspace]] = facts;
   return {
     organization,
     project,
@@ -183,16 +189,18 @@ const standingOf = (caller: Caller, facts: readonly [Facts, ...Facts[]]): Standi
     organizationToken: caller.kind === 'organization' && member !== null,
     teams: facts.flatMap(([, team, name, organizationAccess, ...grants]) => {
       if (team === null) return [];
-      const [access, chosen, beyond, workspaceAccess, workspaceChosen, workspaceBeyond] = grants;
+      const [access, chosen, beyond, workspaceAccess, workspaceChosen, workspaceBeyond, grantId, workspaceGrantId] =
+        grants;
       const grant = grantOf(access, chosen, beyond);
       const workspaceGrant = grantOf(workspaceAccess, workspaceChosen, workspaceBeyond);
-      return [{ id: team, owners: name === ownersTeam, organizationAccess, grant, workspaceGrant }];
+      const ids = { grantId: grantId ?? undefined, workspaceGrantId: workspaceGrantId ?? undefined };
+      return [{ id: team, owners: name === ownersTeam, organizationAccess, grant, workspaceGrant, ...ids }];
     }),
   };
 };
 
 /** Whether the caller belongs to an organization that is closed to its kind of token. */
-const isShutOut = ([member, , , , , , , , , , isClosed]: Facts): boolean => member !== null && isClosed === 1;
+const isShutOut = ([member, , , , , , , , , , , , isClosed]: Facts): boolean => member !== null && isClosed === 1;
 
 const isSome = <T>(list: readonly T[]): list is readonly [T, ...T[]] => list.length > 0;
 
@@ -213,7 +221,7 @@ export const standing = async (tx: Tx, caller: Caller, place: Sql): Promise<Stan
 /** The caller's standing in each of several places, those left out that do not take its token. */
 export const standings = async (tx: Tx, caller: Caller, places: Sql): Promise<Standing[]> => {
   const facts = (await factsAbout(tx, caller, places)).filter(fact => !isShutOut(fact));
-  const placeOf = ([, , , , , , , , , , , organization, project, , workspace]: Facts) =>
+  const placeOf = ([, , , , , , , , , , , , , organization, project, , workspace]: Facts) =>
     `${organization} ${project} ${workspace}`;
   return [...Map.groupBy(facts, placeOf).values()].map(here => standingOf(caller, here as [Facts, ...Facts[]]));
 };
@@ -230,7 +238,7 @@ export const standingAtTeam = async (tx: Tx, caller: Caller, id: string) => {
       where id = ${id}`,
   );
   if (!facts) return undefined;
-  const [name, visibility, memberTokens] = facts[0].slice(15) as [string, string, number];
+  const [name, visibility, memberTokens] = facts[0].slice(17) as [string, string, number];
   const team = { id, visibility, owners: name === ownersTeam, memberTokens: memberTokens === 1 };
   return { stand: standingOf(caller, facts), team };
 };
@@ -268,7 +276,7 @@ export const standingWithGrants = async (tx: Tx, caller: Caller, organization: s
       from organizations
       where lower(name) = lower(cast(${organization} as ctext))`,
   );
-  return facts && { stand: standingOf(caller, facts), grants: unpackedGrants(facts[0].slice(15)[0] as string | null) };
+  return facts && { stand: standingOf(caller, facts), grants: unpackedGrants(facts[0].slice(17)[0] as string | null) };
 };
 
 export const columnsOf = (grant: Grant<string>) =>
