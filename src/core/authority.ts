@@ -253,6 +253,27 @@ export const seesEveryWorkspace = (standing: Standing): boolean => mayReadWorksp
 export const visibleWorkspaceAccess = (standing: Standing): Sight =>
   mayAdministerWorkspace(standing) ? 'all' : { own: own(standing), listed: false };
 
+// What others hold
+
+/** What the caller sees of what teams hold in one place: their organization-level permissions and members, and their grants. */
+export type Outlook = { readonly teams: Sight; readonly grants: Sight; readonly workspaceGrants: Sight };
+
+export const outlook = (standing: Standing): Outlook => ({
+  teams: visibleTeams(standing),
+  grants: visibleTeamAccess(standing),
+  workspaceGrants: visibleWorkspaceAccess(standing),
+});
+
+export const wholeOutlook: Outlook = { teams: 'all', grants: 'all', workspaceGrants: 'all' };
+
+/** As much of a team as is seen: the rest counts for nothing, so that what is hidden changes no answer. */
+export const seenIn = <T extends TeamFacts & TeamOnView>(outlook: Outlook, team: T): T => ({
+  ...team,
+  ...(!sees(outlook.teams, team) && { owners: false, organizationAccess: 0 }),
+  ...(!sees(outlook.grants, team) && { grant: undefined }),
+  ...(!sees(outlook.workspaceGrants, team) && { workspaceGrant: undefined }),
+});
+
 // Organizations
 
 export const mayCreateOrganization = (caller: Caller): caller is Caller & { kind: 'user' } => caller.kind === 'user';

@@ -8,6 +8,7 @@ import type { Tx } from '../store/store.ts';
 import { type Document, type Identifier, identifier, one, type Resource } from '../wire/document.ts';
 import { emailAddress, literal, oneDocument, open, optional, textOf, update, upTo } from '../wire/schemas.ts';
 import { get, patch, type Request } from './operation.ts';
+import { nameOf } from './organization-resource.ts';
 import { loadUser, saveUser, shownService, shownWhole, type User, UserResource, username } from './user-resource.ts';
 
 // Shape
@@ -37,12 +38,6 @@ const belongingTo = (resource: Resource, { id, type }: Identifier): Document =>
 const documentOf = (user: User): Document => belongingTo(shownWhole(user), identifier('users', user.id));
 
 // Storage
-
-/** Clients know an organization by its name. */
-const nameOf = async (tx: Tx, organization: string): Promise<string> => {
-  const row = await tx.row<[name: string]>(sql`select name from organizations where id = ${organization}`);
-  return found(row)[0];
-};
 
 const passwordOf = async (tx: Tx, user: string): Promise<string | null> => {
   const row = await tx.row<[hash: string | null]>(sql`select password_hash from users where id = ${user}`);

@@ -3,6 +3,7 @@
 import { accounts } from './account.ts';
 import { auditTrail } from './audit-trail.ts';
 import { authenticationTokens } from './authentication-tokens.ts';
+import { effectiveAccess } from './effective-access.ts';
 import { entitlementSets } from './entitlement-set.ts';
 import type { Operation } from './operation.ts';
 import { organizationMemberships } from './organization-memberships.ts';
@@ -41,6 +42,7 @@ export const operations: readonly Operation[] = [
   ...userTokens,
   ...teamTokens,
   ...organizationTokens,
+  ...effectiveAccess,
   ...auditTrail,
   ...world,
 ];

@@ -123,6 +123,11 @@ export class Request<P extends string = string, B = unknown> {
     return parameter(this.#incoming.query, name);
   }
 
+  /** The names of all parameters under this one, as `filter[x][y]` is under `filter[x]`. */
+  parametersUnder(name: string): readonly string[] {
+    return Object.keys(this.#incoming.query).filter(each => each.startsWith(`${name}[`));
+  }
+
   requiredParameter(name: string): string {
     const value = this.parameter(name);
     if (value !== undefined) return value;

@@ -173,3 +173,9 @@ export const organizationShown = async (
   const stand = found(await standing(tx, caller, onDefaultProjects(sql`organizations.id = ${id}`)));
   return shown(found(await load(tx, id)), stand);
 };
+
+/** Clients know an organization by its name. */
+export const nameOf = async (tx: Tx, organization: string): Promise<string> => {
+  const row = await tx.row<[name: string]>(sql`select name from organizations where id = ${organization}`);
+  return found(row)[0];
+};

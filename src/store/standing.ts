@@ -243,20 +243,46 @@ export const standingAtTeam = async (tx: Tx, caller: Caller, id: string) => {
   return { stand: standingOf(caller, facts), team };
 };
 
+/** The caller's standing on a project or a workspace, and what the two are called. */
+export const standingWithNames = async (tx: Tx, caller: Caller, kind: 'projects' | 'workspaces', id: string) => {
+  const facts = await factsHere(
+    tx,
+    caller,
+    kind === 'projects'
+      ? sql`
+        select organization_id, id as project_id, is_default, null as workspace_id, name, null as workspace_name
+        from projects
+        where id = ${id}`
+      : sql`
+        select workspaces.organization_id, workspaces.project_id, projects.is_default, workspaces.id as workspace_id,
+          projects.name, workspaces.name as workspace_name
+        from workspaces
+        join projects on projects.id = workspaces.project_id
+        where workspaces.id = ${id}`,
+  );
+  if (!facts) return undefined;
+  const [project, workspace] = facts[0].slice(17) as [string, string | null];
+  return { stand: standingOf(caller, facts), names: { project, workspace } };
+};
+
 /** A grant on a project or a workspace in one text, as a page aggregates those of the caller's teams. */
 export const packedGrant = sql`team_id || ' ' || access || ' ' || coalesce(chosen, 0)`;
+
+/** The same with its id. */
+export const packedGrantWithId = sql`${packedGrant} || ' ' || id`;
 
 export type TeamGrant<L extends Level | WorkspaceLevel = Level> = {
   readonly packed: string;
   readonly team: string;
   readonly grant: Grant<L> | undefined;
+  readonly id: string | undefined;
 };
 
 /** What it shows of a later permission is lost on the way: this is for what a grant gives. */
 export const unpackedGrants = <L extends Level | WorkspaceLevel = Level>(text: string | null): TeamGrant<L>[] =>
   (text?.split(',') ?? []).map(packed => {
-    const [team, access, chosen] = packed.split(' ') as [string, Access<L>, string];
-    return { packed, team, grant: grantOf<L>(access, Number(chosen), 0) };
+    const [team, access, chosen, id] = packed.split(' ') as [string, Access<L>, string, string?];
+    return { packed, team, grant: grantOf<L>(access, Number(chosen), 0), id };
   });
 
 /** The caller's standing in an organization, and the grants of its teams on projects, equal ones once. */

@@ -6,6 +6,8 @@ import { type Static, type TObject, type TOptional, type TProperties, type TSche
 
 export type { Static, TOptional, TProperties, TSchema };
 
+export { Type };
+
 export const text = Type.String();
 export const flag = Type.Boolean();
 export const nothing = Type.Null();
@@ -136,14 +138,14 @@ export const resource = (
   type: string,
   attributes: TProperties,
   relationships: TProperties = {},
-  links: TSchema = selfLink,
+  links: TSchema | null = selfLink,
 ) =>
   exactly({
     id: text,
     type: Type.Literal(type),
     attributes: exactly(attributes),
     ...(Object.keys(relationships).length > 0 && { relationships: exactly(relationships) }),
-    links,
+    ...(links && { links }),
   });
 
 const includedPerhaps = (included: readonly TSchema[]): TProperties =>

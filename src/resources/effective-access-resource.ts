@@ -1,0 +1,178 @@
+/** What somebody may do in one place, whichever gives it, and for each permission all that gives it. */
+
+import {
+  allPermissions,
+  everything,
+  type Need,
+  need,
+  nothing,
+  onProjects,
+  onWorkspaces,
+  type Permission,
+  type Permissions,
+  type Value,
+  valueIn,
+} from '../core/access.ts';
+import { type Origin, type Outlook, originsOf, seenIn, sees } from '../core/authority.ts';
+import { Fault } from '../core/fault.ts';
+import type { Place, Subject } from '../store/holdings.ts';
+import { identifier, type Resource, toOne } from '../wire/document.ts';
+import {
+  exactly,
+  listOf,
+  oneOf,
+  optional,
+  orNull,
+  related,
+  relatedAny,
+  resource,
+  Type,
+  text,
+} from '../wire/schemas.ts';
+import type { Request } from './operation.ts';
+
+// Shape
+
+type Group = Permission['group'];
+
+/** A value of one permission; null where there is no access at all. */
+const valueSchema = ({ chain }: Permission) => Type.Unsafe<Value | null>({ enum: chain });
+
+/** For each permission something, by its group and key. */
+const byPermission = <T>(each: (permission: Permission) => T) => {
+  const groups: Record<Group, Record<string, T>> = { 'project-access': {}, 'workspace-access': {} };
+  for (const permission of allPermissions) groups[permission.group][permission.key] = each(permission);
+  return groups;
+};
+
+const ReasonOf = (permission: Permission) =>
+  exactly({
+    scope: oneOf('organization', 'project', 'workspace'),
+    'team-id': orNull(text),
+    'team-name': orNull(text),
+    'grant-id': orNull(text),
+    'organization-permission': orNull(text),
+    value: valueSchema(permission),
+  });
+
+const values = byPermission(valueSchema);
+const reasons = byPermission(permission => listOf(ReasonOf(permission)));
+
+export const EffectiveAccess = resource(
+  'effective-access',
+  {
+    access: oneOf(...new Set([...onProjects.levels, ...onWorkspaces.levels, 'custom', 'none'])),
+    'subject-name': orNull(text),
+    'project-name': text,
+    'workspace-name': optional(text),
+    'project-access': exactly(values['project-access']),
+    'workspace-access': exactly(values['workspace-access']),
+    reasons: exactly({
+      'project-access': exactly(reasons['project-access']),
+      'workspace-access': exactly(reasons['workspace-access']),
+    }),
+  },
+  {
+    subject: relatedAny('users', 'teams', 'organizations'),
+    project: related('projects'),
+    workspace: optional(related('workspaces')),
+  },
+  null,
+);
+
+/** An origin, and the team that has it; the organization's own token needs none. A team may be known by its grant alone. */
+export type Reason = Origin & { readonly team: { readonly id: string; readonly name: string | null } | null };
+
+const byOrganizationToken: Reason = {
+  scope: 'organization',
+  by: 'organization-token',
+  gives: everything,
+  team: null,
+};
+
+/** All that gives a holder anything in a place, as far as it is seen. */
+export const reasonsFor = (
+  { organizationToken, teams }: Pick<Subject, 'organizationToken' | 'teams'>,
+  onDefaultProject: boolean,
+  outlook: Outlook,
+): readonly Reason[] =>
+  organizationToken
+    ? [byOrganizationToken]
+    : teams.flatMap(team => {
+        const named = { id: team.id, name: sees(outlook.teams, team) ? team.name : null };
+        return originsOf(seenIn(outlook, team), onDefaultProject).map(origin => ({ ...origin, team: named }));
+      });
+
+/** What the reasons give together. */
+export const joined = (reasons: readonly Reason[]): Permissions =>
+  reasons.reduce((set, { gives }) => set | gives, nothing);
+
+/** One reason, as far as it concerns one permission. */
+export const shownReason = ({ scope, by, gives, team }: Reason, permission: Permission) => ({
+  scope,
+  'team-id': team?.id ?? null,
+  'team-name': team?.name ?? null,
+  'grant-id': scope === 'organization' ? null : by,
+  'organization-permission': scope === 'organization' ? by : null,
+  value: valueIn(gives, permission),
+});
+
+/** The reasons that give anything of one permission. */
+export const reasonsOf = (reasons: readonly Reason[], permission: Permission) =>
+  reasons.filter(({ gives }) => (gives & permission.mask) !== 0).map(reason => shownReason(reason, permission));
+
+export const shownAccess = (
+  { type, id, name }: Pick<Subject, 'type' | 'id'> & { readonly name: string | null },
+  { project, workspace }: Place,
+  reasons: readonly Reason[],
+): Resource => {
+  const set = joined(reasons);
+  return {
+    id: `${id}:${(workspace ?? project).id}`,
+    type: 'effective-access',
+    attributes: {
+      access: (workspace ? onWorkspaces : onProjects).covered(set),
+      'subject-name': name,
+      'project-name': project.name,
+      ...(workspace && { 'workspace-name': workspace.name }),
+      ...byPermission(permission => valueIn(set, permission)),
+      reasons: byPermission(permission => reasonsOf(reasons, permission)),
+    },
+    relationships: {
+      subject: { data: identifier(type, id) },
+      project: toOne('projects', project.id),
+      ...(workspace && { workspace: toOne('workspaces', workspace.id) }),
+    },
+  };
+};
+
+// Filters on the least value of a permission
+
+const filterOf = ({ group, key }: Permission): string => `filter[${group}][${key}]`;
+
+export const needFilters: readonly string[] = allPermissions.map(filterOf);
+
+const refused = (parameter: string, detail: string): Fault => new Fault({ kind: 'bad parameter', parameter, detail });
+
+/** What the query demands, and anything at all besides: whoever holds nothing is not listed. */
+export const needsAsked = (request: Request, anything: Need): readonly Need[] => {
+  const asked = ['project-access', 'workspace-access'].flatMap(group => request.parametersUnder(`filter[${group}]`));
+  const needs = asked.map(name => {
+    const permission = allPermissions.find(permission => filterOf(permission) === name);
+    if (!permission) throw refused(name, `${name} names no permission; there are ${needFilters.join(', ')}`);
+    const wanted = request.parameter(name);
+    const value = permission.values.find(value => `${value}` === wanted);
+    if (value === undefined) throw refused(name, `${name} must be one of ${permission.values.join(', ')}`);
+    return need(permission.name, value as never);
+  });
+  // The lowest value is everybody's.
+  return [anything, ...needs.filter(need => need !== nothing)];
+};
+
+/** One of a few words, or the first of them where the query has none. */
+export const choice = <const C extends readonly string[]>(request: Request, name: string, ...words: C): C[number] => {
+  const asked = request.parameter(name) ?? words[0];
+  const word = words.find(word => word === asked);
+  if (word === undefined) throw refused(name, `${name} must be one of ${words.join(', ')}`);
+  return word;
+};

@@ -1,0 +1,403 @@
+/** What teams, and users through them, hold in places: the questions that are about others than the caller. */
+
+import {
+  at,
+  everything,
+  type Kind,
+  type Level,
+  meets,
+  type Need,
+  need,
+  nothing,
+  onProjects,
+  onWorkspaces,
+  type Permissions,
+  partOf,
+  type WorkspaceLevel,
+} from '../core/access.ts';
+import { bitOf, heldBy, type Standing, type TeamFacts, type TeamOnView } from '../core/authority.ts';
+import type { Listing, Page } from '../wire/paging.ts';
+import { pageOf } from './paging.ts';
+import { type Sql, sql } from './sql.ts';
+import { grantOf, ownersTeam, packedGrantWithId, unpackedGrants } from './standing.ts';
+import type { Row, Tx } from './store.ts';
+
+/** A team, and what it holds in the place in question. */
+export type Holding = TeamFacts & TeamOnView & { readonly name: string };
+
+/** Whoever holds something: by teams, or as the organization itself. */
+export type Holder = { readonly organizationToken: boolean; readonly teams: readonly TeamFacts[] };
+
+export type Subject = {
+  readonly type: 'users' | 'teams' | 'organizations';
+  readonly id: string;
+  readonly name: string;
+  readonly organizationToken: boolean;
+  readonly teams: readonly Holding[];
+};
+
+export type Named = { readonly id: string; readonly name: string };
+
+export type Place = {
+  readonly project: Named;
+  readonly onDefaultProject: boolean;
+  readonly workspace?: Named | undefined;
+};
+
+/** Every one of these must be met, by whichever teams. */
+export type Needs = readonly Need[];
+
+/** Anything at all, on a project or on a workspace. */
+export const anything = { projects: everything, workspaces: partOf(everything, 'workspace-access') };
+
+// In one place: who holds something there
+
+type HoldingColumns = [
+  id: string,
+  name: string,
+  visibility: string,
+  organizationAccess: number,
+  grantId: string | null,
+  access: Level | 'custom' | null,
+  chosen: number | null,
+  beyond: number | null,
+  workspaceGrantId: string | null,
+  workspaceAccess: WorkspaceLevel | 'custom' | null,
+  workspaceChosen: number | null,
+  workspaceBeyond: number | null,
+];
+
+const holdingFrom = (row: HoldingColumns): Holding => {
+  const [id, name, visibility, organizationAccess, grantId, access, chosen, beyond, ...onWorkspace] = row;
+  const [workspaceGrantId, workspaceAccess, workspaceChosen, workspaceBeyond] = onWorkspace;
+  return {
+    id,
+    name,
+    visibility,
+    owners: name === ownersTeam,
+    organizationAccess,
+    grant: grantOf<Level>(access, chosen, beyond),
+    grantId: grantId ?? undefined,
+    workspaceGrant: grantOf<WorkspaceLevel>(workspaceAccess, workspaceChosen, workspaceBeyond),
+    workspaceGrantId: workspaceGrantId ?? undefined,
+  };
+};
+
+/** Every team of the organization that may hold something here, whoever sees it, in the order of creation. */
+export const holdingsAt = async (
+  tx: Tx,
+  { organization, project, workspace }: Pick<Standing, 'organization' | 'project' | 'workspace'>,
+): Promise<Holding[]> => {
+  const rows = await tx.rows<HoldingColumns>(sql`
+    select teams.id, teams.name, teams.visibility, teams.organization_access,
+      team_projects.id, team_projects.access, team_projects.chosen, team_projects.beyond,
+      team_workspaces.id, team_workspaces.access, team_workspaces.chosen, team_workspaces.beyond
+    from teams
+    left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = ${project}
+    left join team_workspaces on team_workspaces.team_id = teams.id and team_workspaces.workspace_id = ${workspace}
+    where teams.organization_id = ${organization} and (
+      teams.organization_access <> 0 or teams.name = ${ownersTeam}
+      or team_projects.id is not null or team_workspaces.id is not null
+    )
+    order by teams.created_at, teams.id`);
+  return rows.map(holdingFrom);
+};
+
+export type MemberHolding = Named & { readonly teams: readonly Holding[] };
+
+/** The members of the organization whose teams, of these, meet every need here; each with those of the teams it is in. */
+export const usersHolding = async (
+  tx: Tx,
+  organization: string,
+  teams: readonly Holding[],
+  onDefaultProject: boolean,
+  needs: Needs,
+  page: Page,
+  which: Sql = sql`1 = 1`,
+): Promise<Listing<MemberHolding>> => {
+  const among = (ids: readonly string[]): Sql =>
+    ids.length === 0
+      ? sql`1 = 0`
+      : sql`organization_memberships.id in (select membership_id from team_memberships where team_id in (${ids}))`;
+  const met = needs.map(need =>
+    among(teams.filter(team => meets(heldBy(team, onDefaultProject), need)).map(({ id }) => id)),
+  );
+  const rows = await pageOf<[user: string, name: string, createdAt: string, id: string, teams: string]>(
+    tx,
+    sql`
+      select users.id as user_id, users.username, organization_memberships.created_at, organization_memberships.id
+      from organization_memberships
+      join users on users.id = organization_memberships.user_id
+      where organization_memberships.organization_id = ${organization} and ${which} and ${all(met)}`,
+    page,
+    undefined,
+    {
+      columns: [
+        sql`(
+          select string_agg(team_id, ',')
+          from team_memberships
+          where membership_id = page.id and team_id in (${teams.map(({ id }) => id)})
+        )`,
+      ],
+    },
+  );
+  const items = rows.items.map(([id, name, , , ids]) => {
+    const own = new Set((ids ?? '').split(','));
+    return { id, name, teams: teams.filter(team => own.has(team.id)) };
+  });
+  return { items, total: rows.total };
+};
+
+// Of one subject: where it holds something
+
+/** Undefined where there is no such member of the organization, or no such team of it. */
+export const subjectIn = async (
+  tx: Tx,
+  organization: string,
+  { type, id }: { readonly type: 'users' | 'teams'; readonly id: string },
+): Promise<Subject | undefined> => {
+  const rows = await tx.rows<[name: string, ...team: HoldingColumns]>(
+    type === 'teams'
+      ? sql`
+        select name, id, name, visibility, organization_access
+        from teams
+        where id = ${id} and organization_id = ${organization}
+        order by id`
+      : sql`
+        select users.username, teams.id, teams.name, teams.visibility, teams.organization_access
+        from organization_memberships
+        join users on users.id = organization_memberships.user_id
+        left join team_memberships on team_memberships.membership_id = organization_memberships.id
+        left join teams on teams.id = team_memberships.team_id
+        where organization_memberships.user_id = ${id} and organization_memberships.organization_id = ${organization}
+        order by teams.created_at, teams.id`,
+  );
+  const [first] = rows;
+  if (!first) return undefined;
+  const teams = rows.flatMap(([, ...[team, name, visibility, access]]) =>
+    team === null
+      ? []
+      : [holdingFrom([team, name, visibility, access, null, null, null, null, null, null, null, null])],
+  );
+  return { type, id, name: first[0], organizationToken: false, teams };
+};
+
+/** What these hold in every place of the organization. */
+const throughout = (teams: readonly TeamFacts[], onDefaultProject: boolean): Permissions =>
+  teams.reduce((set, team) => set | heldBy(team, onDefaultProject), nothing);
+
+const all = (conditions: readonly Sql[]): Sql => conditions.reduce((all, next) => sql`${all} and ${next}`, sql`1 = 1`);
+const any = (conditions: readonly Sql[]): Sql =>
+  sql`(${conditions.reduce((any, next) => sql`${any} or ${next}`, sql`1 = 0`)})`;
+
+const policyOverrides = at('workspace-access.policy-overrides', true);
+
+/** Said of a row of a table of grants: it is of one of these teams, and meets the need. */
+const grantMeeting = <L extends string>(
+  { levels, impliedBy }: Kind<L>,
+  teams: readonly TeamFacts[],
+  need: Need,
+): Sql => {
+  const of = (teams: readonly TeamFacts[], need: Need): Sql =>
+    teams.length === 0
+      ? sql`1 = 0`
+      : sql`(
+        team_id in (${teams.map(({ id }) => id)})
+        and (access in (${levels.filter(level => meets(impliedBy(level), need))}) or (chosen & ${need}) <> 0)
+      )`;
+  const { delegated = [], others = [] } = Object.groupBy(teams, ({ organizationAccess }) =>
+    (organizationAccess & bitOf('delegate-policy-overrides')) === 0 ? 'others' : 'delegated',
+  );
+  return any([of(delegated, need), of(others, need & ~policyOverrides)]);
+};
+
+/** Teams whose grants count where the condition holds. */
+type Counted = { readonly teams: readonly TeamFacts[]; readonly where: Sql };
+
+const always = sql`1 = 1`;
+
+/** Said of a row of `projects`: there, the holder meets the need. */
+const projectMeets = (
+  { organizationToken, teams }: Holder,
+  need: Need,
+  counted: readonly Counted[] = [{ teams, where: always }],
+): Sql => {
+  if (organizationToken || meets(throughout(teams, false), need)) return always;
+  const grants = counted.map(({ teams, where }) => sql`(${grantMeeting(onProjects, teams, need)} and ${where})`);
+  return any([
+    ...(meets(throughout(teams, true), need) ? [sql`projects.is_default = 1`] : []),
+    sql`projects.id in (select project_id from team_projects where ${any(grants)})`,
+  ]);
+};
+
+/** The same of a row of `workspaces` and of the row of its project. */
+const workspaceMeets = (
+  holder: Holder,
+  need: Need,
+  counted: readonly Counted[] = [{ teams: holder.teams, where: always }],
+  countedOnWorkspaces = counted,
+): Sql => {
+  const byProject = projectMeets(holder, need, counted);
+  if (byProject === always) return always;
+  const grants = countedOnWorkspaces.map(
+    ({ teams, where }) => sql`(${grantMeeting(onWorkspaces, teams, need)} and ${where})`,
+  );
+  return any([byProject, sql`workspaces.id in (select workspace_id from team_workspaces where ${any(grants)})`]);
+};
+
+/** Whoever asks sees what its own standing lets it see; a decision is made by all that there is. */
+export type Asker = Standing | 'all';
+
+const projectsMeeting = (asker: Standing, need: Need): Sql => {
+  const met = projectMeets(asker, need);
+  return met === always
+    ? always
+    : sql`project_id in (
+      select projects.id from projects where projects.organization_id = ${asker.organization} and ${met}
+    )`;
+};
+
+const workspacesMeeting = (asker: Standing, need: Need): Sql => {
+  const met = workspaceMeets(asker, need);
+  return met === always
+    ? always
+    : sql`workspace_id in (
+      select workspaces.id
+      from workspaces
+      join projects on projects.id = workspaces.project_id
+      where workspaces.organization_id = ${asker.organization} and ${met}
+    )`;
+};
+
+/** What `visibleTeamAccess` and `visibleWorkspaceAccess` say in one place, said of every place at once. */
+const countedBy = (asker: Asker, teams: readonly Holding[]) => {
+  if (asker === 'all') return { onProjects: [{ teams, where: always }], onWorkspaces: [{ teams, where: always }] };
+  const {
+    own = [],
+    listed = [],
+    secret = [],
+  } = Object.groupBy(teams, ({ id, visibility }) => {
+    if (asker.teams.some(team => team.id === id)) return 'own';
+    return visibility === 'organization' ? 'listed' : 'secret';
+  });
+  const ours = { teams: own, where: always };
+  return {
+    onProjects: [
+      ours,
+      { teams: listed, where: projectsMeeting(asker, need('project-access.teams', 'read')) },
+      { teams: secret, where: projectsMeeting(asker, need('project-access.teams', 'manage')) },
+    ],
+    onWorkspaces: [
+      ours,
+      {
+        teams: [...listed, ...secret],
+        where: workspacesMeeting(asker, need('workspace-access.administration', true)),
+      },
+    ],
+  };
+};
+
+/** A place, what the subject's teams hold there, and the standing of whoever asks. */
+export type PlaceHeld = Place & { readonly teams: readonly Holding[]; readonly asker: Asker };
+
+type PlaceColumns = [
+  id: string,
+  name: string,
+  createdAt: string,
+  isDefault: number,
+  project: string,
+  projectName: string,
+  grants: string | null,
+  workspaceGrants: string | null,
+];
+
+const withGrants = <T extends TeamFacts>(
+  teams: readonly T[],
+  grants: string | null,
+  workspaceGrants: string | null,
+): T[] => {
+  const onProject = new Map(unpackedGrants(grants).map(each => [each.team, each]));
+  const onWorkspace = new Map(unpackedGrants<WorkspaceLevel>(workspaceGrants).map(each => [each.team, each]));
+  return teams.map(team => ({
+    ...team,
+    grant: onProject.get(team.id)?.grant,
+    grantId: onProject.get(team.id)?.id,
+    workspaceGrant: onWorkspace.get(team.id)?.grant,
+    workspaceGrantId: onWorkspace.get(team.id)?.id,
+  }));
+};
+
+export type PlacesAsked = {
+  readonly asker: Asker;
+  readonly organization: string;
+  readonly subject: Subject;
+  readonly kind: 'projects' | 'workspaces';
+  readonly needs: Needs;
+  readonly page: Page;
+  /** What narrows the rows of `projects`, and of `workspaces` where they are asked for. */
+  readonly which?: Sql;
+};
+
+/** The projects or workspaces of the organization that the asker reads and on which the subject meets every need. */
+export const placesHeld = async (
+  tx: Tx,
+  { asker, organization, subject, kind, needs, page, which = always }: PlacesAsked,
+): Promise<Listing<PlaceHeld>> => {
+  const counted = countedBy(asker, subject.teams);
+  const ofProjects = kind === 'projects';
+  const read = ofProjects ? need('project-access.settings', 'read') : need('workspace-access.runs', 'read');
+  const conditions = [
+    ...(asker === 'all' ? [] : [ofProjects ? projectMeets(asker, read) : workspaceMeets(asker, read)]),
+    ...needs.map(need =>
+      ofProjects
+        ? projectMeets(subject, need, counted.onProjects)
+        : workspaceMeets(subject, need, counted.onProjects, counted.onWorkspaces),
+    ),
+    which,
+  ];
+  const visible = ofProjects
+    ? sql`
+      select projects.id, projects.name, projects.created_at, projects.is_default,
+        projects.id as project_id, projects.name as project_name
+      from projects
+      where projects.organization_id = ${organization} and ${all(conditions)}`
+    : sql`
+      select workspaces.id, workspaces.name, workspaces.created_at, projects.is_default,
+        projects.id as project_id, projects.name as project_name
+      from workspaces
+      join projects on projects.id = workspaces.project_id
+      where workspaces.organization_id = ${organization} and ${all(conditions)}`;
+  const teams = [...subject.teams, ...(asker === 'all' ? [] : asker.teams)].map(({ id }) => id);
+  const packed = (table: Sql, column: Sql, of: Sql): Sql => sql`(
+    select string_agg(${packedGrantWithId}, ',')
+    from ${table}
+    where ${column} = ${of} and team_id in (${teams})
+  )`;
+  const rows = await pageOf<PlaceColumns>(tx, visible, page, undefined, {
+    columns: [
+      packed(sql`team_projects`, sql`project_id`, sql`page.project_id`),
+      ofProjects ? sql`null` : packed(sql`team_workspaces`, sql`workspace_id`, sql`page.id`),
+    ],
+  });
+  return { items: rows.items.map(row => placeFrom(row, asker, subject, ofProjects)), total: rows.total };
+};
+
+const placeFrom = (row: PlaceColumns & Row, asker: Asker, subject: Subject, ofProjects: boolean): PlaceHeld => {
+  const [id, name, , isDefault, project, projectName, grants, workspaceGrants] = row;
+  const place = { project: { id: project, name: projectName }, onDefaultProject: isDefault === 1 };
+  return {
+    ...place,
+    workspace: ofProjects ? undefined : { id, name },
+    teams: withGrants(subject.teams, grants, workspaceGrants),
+    asker:
+      asker === 'all'
+        ? 'all'
+        : {
+            ...asker,
+            project,
+            workspace: ofProjects ? null : id,
+            onDefaultProject: place.onDefaultProject,
+            teams: withGrants(asker.teams, grants, workspaceGrants),
+          },
+  };
+};
