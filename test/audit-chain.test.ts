@@ -1,9 +1,10 @@
 /** The audit trail can be trusted: what was edited, removed, reordered, cut or added afterwards is found. */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { addAuditEvent, type Head, hashOf, told } from '../src/store/audit.ts';
+import { addAuditEvent, type Head, hashOf, told, toldAtFirst } from '../src/store/audit.ts';
 import { type Anchors, chainOldEvents } from '../src/store/audit-chain.ts';
 import { newUuid, secureRandom } from '../src/store/id.ts';
 import { migrate } from '../src/store/migrations.ts';
@@ -280,6 +281,51 @@ describe('what was done to it is told, with its place', () => {
   });
 });
 
+describe('what a row says beside the first columns', () => {
+  const later = { effect: '{"changes":[]}', project_id: 'prj-x', team_id: 'team-x' };
+  const names = Object.keys(later) as (keyof typeof later)[];
+  const subsets = Array.from({ length: 2 ** names.length }, (_, bits) => names.filter((_, at) => bits & (1 << at)));
+  const saying = (said: readonly string[]) => ({
+    ...(said.includes('effect') && { effect: { changes: [] } }),
+    ...(said.includes('project_id') && { project: later.project_id }),
+    ...(said.includes('team_id') && { team: later.team_id }),
+  });
+
+  test('the hash of a row that says nothing there is that of the rows from before', () => {
+    const ids = ['event-x', 'org-x', 'destroy', 'team', 'team-x', 'users', 'user-x'] as const;
+    const row = [...ids, null, 'at-x', 'request', '2026-01-01T00:00:00.000Z', '{}', null] as const;
+    const before = createHash('sha256').update(JSON.stringify(['org-x', 7, 'abc', ...row]));
+    assert.equal(hashOf('org-x', 7, 'abc', [...row, null, null, null]), before.digest('hex'));
+  });
+
+  test('whatever is put there, taken from there or exchanged there is found', async () => {
+    for (const said of subsets)
+      for (const wanted of subsets) {
+        const event = eventOf(first());
+        const forged = Object.fromEntries(names.map(name => [name, wanted.includes(name) ? later[name] : null]));
+        const findings = await foundAfter(store, async tx => {
+          await addAuditEvent(tx, { ...event, ...saying(said) });
+          await set(tx, { ...eventAt(1), id: event.id }, forged);
+        });
+        const isSame = said.join() === wanted.join();
+        assert.deepEqual(
+          findings.map(({ event, wrong }) => [event, wrong]),
+          isSame ? [] : [[event.id, 'the row was changed, since its hash is another']],
+          `${said} as ${wanted}`,
+        );
+      }
+  });
+
+  test('no value in one column is taken for the same in another', async () => {
+    const findings = await foundAfter(store, async tx => {
+      const event = eventOf(first());
+      await addAuditEvent(tx, { ...event, project: 'x' });
+      await set(tx, { ...eventAt(1), id: event.id }, { project_id: null, team_id: 'x' });
+    });
+    assert.equal(findings.length, 1);
+  });
+});
+
 describe('anchors', () => {
   const anchored = async (): Promise<Anchors> => {
     const { endings } = await store.read(tx => verified(tx));
@@ -301,7 +347,7 @@ describe('anchors', () => {
       await work(tx);
       await tx.run(sql`update audit_events set chain = null, position = null, previous_hash = null, hash = null`);
       await tx.run(sql`delete from audit_heads`);
-      await chainOldEvents(tx);
+      await chainOldEvents(tx, undefined, told);
     };
     for (const [work, wrong] of [
       [(tx: Tx) => set(tx, eventAt(1), { actor_name: 'nobody' }), /not the one that was anchored/],
@@ -340,7 +386,7 @@ test('rows from before the chains are linked by the migration, in the order in w
   const now = () => new Date();
   const old = ['0001_directory_and_team_access.sql', '0002_workspaces_and_settings.sql'];
   const row = (index: number, organization: string | null, name: string | null, createdAt: string) => sql`
-    insert into audit_events (${told})
+    insert into audit_events (${toldAtFirst})
     values (
       ${`event-${String(index).padStart(5, '0')}`}, ${organization}, 'create', 'team', ${`team-${index}`}, 'users', 'user-a', ${name},
       'at-a', 'request', ${createdAt}, null, ${JSON.stringify({ index })}
@@ -358,7 +404,7 @@ test('rows from before the chains are linked by the migration, in the order in w
     for (let index = 0; index < count; index++)
       await tx.run(row(index, organizationOf(index), index % 3 ? 'ada' : null, timeOf(index)));
   });
-  const before = await store.read(tx => tx.rows(sql`select ${told} from audit_events order by id`));
+  const before = await store.read(tx => tx.rows(sql`select ${toldAtFirst} from audit_events order by id`));
   assert.ok((await migrate(store, now)).includes('0004_audit_chain.sql'));
   const { rows, findings, endings } = await store.read(tx => verified(tx));
   assert.deepEqual([rows, findings], [count, []]);
@@ -366,7 +412,7 @@ test('rows from before the chains are linked by the migration, in the order in w
     endings.map(({ chain }) => chain),
     ['org-large', 'org-small', 'site'],
   );
-  assert.deepEqual(await store.read(tx => tx.rows(sql`select ${told} from audit_events order by id`)), before);
+  assert.deepEqual(await store.read(tx => tx.rows(sql`select ${toldAtFirst} from audit_events order by id`)), before);
   for (const { chain } of endings) {
     const ids = (order: Sql) =>
       store.read(tx => tx.rows(sql`select id from audit_events where chain = ${chain} order by ${order}`));
@@ -384,7 +430,7 @@ test('the rows of the trail are linked the same, however few are read at a time'
     let rows: unknown;
     const played = store.write(async tx => {
       await tx.run(sql`update audit_events set chain = null, position = null, previous_hash = null, hash = null`);
-      await chainOldEvents(tx, size);
+      await chainOldEvents(tx, size, told);
       rows = await tx.rows(sql`select id, chain, position, previous_hash, hash from audit_events order by id`);
       throw undo;
     });

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
+import { told } from '../src/store/audit.ts';
 import { chainOldEvents } from '../src/store/audit-chain.ts';
 import { openSqlite } from '../src/store/sqlite.ts';
 import { chosenToken, type Ground, guard, newGround, together } from './support/program.ts';
@@ -123,7 +124,7 @@ describe('audit verify --anchors', together, () => {
     tamper(ground, "update audit_events set actor_name = 'nobody' where position = 2");
     tamper(ground, 'update audit_events set chain = null, position = null; delete from audit_heads');
     const store = openSqlite(ground.path('trail.db'));
-    await store.write(tx => chainOldEvents(tx));
+    await store.write(tx => chainOldEvents(tx, undefined, told));
     await store.close();
     assert.equal((await verify(ground)).code, 0, 'it is whole in itself');
     const { code, out } = await verify(ground, '--anchors', 'anchors');

@@ -69,6 +69,8 @@ export const tokenPage = pagedDocument(TokenResource);
 const answer = oneDocument(TokenResource);
 export const destroyed = { resource: 'authentication_token', action: 'destroy' } as const;
 
+const teamOf = ({ type, id }: Token['owner']): string | undefined => (type === 'teams' ? id : undefined);
+
 const lifetimeInYears = 2;
 
 const afterYears = (now: string, years: number): string => {
@@ -115,7 +117,13 @@ export const creating = <const P extends string>(path: P, told: Told, reach: Rea
       await addToken(tx, token, secret, services.tokenKey);
       const made = found(await load(tx, sql`authentication_tokens.id = ${id}`));
       const shown = shownToken(made, sight);
-      const change = { organization, id, before: old ? shownToken(old, sight) : null, after: shown };
+      const change = {
+        organization,
+        id,
+        team: teamOf(owner),
+        before: old ? shownToken(old, sight) : null,
+        after: shown,
+      };
       return { answer: one(shownToken(made, sight, secret)), tagged: one(shown), change };
     },
   });
@@ -148,7 +156,7 @@ export const revoking = <const P extends string>(path: P, told: Told, reach: Rea
       const before = shownToken(token, sight);
       request.expectUnchanged(one(before));
       await revokeTokens(request.tx, [token], request.now);
-      return { answer: undefined, change: { organization, id: token.id, before, after: null } };
+      return { answer: undefined, change: { organization, id: token.id, team: teamOf(owner), before, after: null } };
     },
   });
 
@@ -216,7 +224,7 @@ export const authenticationTokens = [
       const before = shownToken(token, sight);
       request.expectUnchanged(one(before));
       await revokeTokens(request.tx, [token], request.now);
-      const change = { organization: organizationOf(token), id: token.id, before, after: null };
+      const change = { organization: organizationOf(token), id: token.id, team: token.team?.id, before, after: null };
       return { answer: undefined, change };
     },
   }),

@@ -232,6 +232,9 @@ export type Change = {
   readonly id: string;
   readonly before: unknown;
   readonly after: unknown;
+  /** The project and the team that it concerns, whose trails it is read in. */
+  readonly project?: string | null | undefined;
+  readonly team?: string | null | undefined;
 };
 
 export type Changed = {

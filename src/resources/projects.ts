@@ -133,6 +133,8 @@ const standingIn = async ({ tx, caller, params }: Request<typeof inOrganization>
   return stand && { stand, grants: [] };
 };
 
+const about = ({ organization }: Standing, id: string) => ({ organization, id, project: id });
+
 const listing = list({
   ...common,
   path: inOrganization,
@@ -207,7 +209,7 @@ const create = post({
     const bound = tags && (await saveTags(request, { type: 'projects', id }, tags.data));
     const answer = documentOf(found(await projectSeen(request, stand, id)));
     const after = { ...answer.data, ...bound?.after };
-    return { answer, change: { organization: stand.organization, id, before: null, after } };
+    return { answer, change: { ...about(stand, id), before: null, after } };
   },
 });
 
@@ -234,8 +236,7 @@ const modify = patch({
     const bound = tags && (await saveTags(request, { type: 'projects', id: project.id }, tags.data));
     const answer = documentOf(next);
     const change = {
-      organization: stand.organization,
-      id: project.id,
+      ...about(stand, project.id),
       before: { ...before.data, ...bound?.before },
       after: { ...answer.data, ...bound?.after },
     };
@@ -260,7 +261,7 @@ const destroy = remove({
       delete from projects
       where id = ${id} and not exists (select 1 from workspaces where project_id = ${id})`);
     if (removed === 0) throw refused('A project that has workspaces cannot be deleted: move or delete them first.');
-    return { answer: undefined, change: { organization: stand.organization, id, before: before.data, after: null } };
+    return { answer: undefined, change: { ...about(stand, id), before: before.data, after: null } };
   },
 });
 
@@ -293,7 +294,7 @@ const moveIn = post({
       workspaces: movable.map(from => ({ id: from.workspace, project: project(from) })),
     });
     const change = { before: told(from => from.project), after: told(() => params.id) };
-    return { answer: undefined, change: { organization: stand.organization, id: params.id, ...change } };
+    return { answer: undefined, change: { ...about(stand, params.id), ...change } };
   },
 });
 

@@ -260,7 +260,8 @@ const operationsOn = ({ type, noun, place, mayRead, mayChange, effective }: Kind
     request.expectUnchanged(documentOf(present));
     const next = await saveChanged(request, owner, present, request.body().data, others, '/data');
     const [before, after] = [present, next].map(tags => ({ 'tag-bindings': told(tags) }));
-    return { answer: documentOf(next), change: { organization: stand.organization, id: owner.id, before, after } };
+    const { organization, project } = stand;
+    return { answer: documentOf(next), change: { organization, project, id: owner.id, before, after } };
   };
 
   const path = `/api/v2/${type}/:id/tag-bindings` as const;

@@ -181,6 +181,13 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(differences: Dif
 
   // Operations. An audit row about team access is one about its place.
 
+  const about = ({ organization, project }: Standing, { place, team }: TeamAccess<L>) => ({
+    organization,
+    id: place,
+    project,
+    team: team.id,
+  });
+
   const path = `/api/v2/${type}` as const;
   const common = { family: type, since };
   const answer = oneDocument(Shown);
@@ -269,7 +276,7 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(differences: Dif
       const answer = documentOf(created);
       return {
         answer,
-        change: { organization: stand.organization, id: placeId, before: null, after: answer.data },
+        change: { ...about(stand, created), before: null, after: answer.data },
       };
     },
   });
@@ -292,7 +299,7 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(differences: Dif
       const answer = documentOf({ ...present, grant });
       return {
         answer,
-        change: { organization: stand.organization, id: present.place, before: before.data, after: answer.data },
+        change: { ...about(stand, present), before: before.data, after: answer.data },
       };
     },
   });
@@ -311,7 +318,7 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(differences: Dif
       await request.tx.run(sql`delete from ${table} where id = ${present.id}`);
       return {
         answer: undefined,
-        change: { organization: stand.organization, id: present.place, before: before.data, after: null },
+        change: { ...about(stand, present), before: before.data, after: null },
       };
     },
   });

@@ -67,7 +67,7 @@ const told = (members: readonly Member[]) => ({
 /** The members that came or went, and nobody who was named in vain. */
 const changeOf = (organization: string, team: string, before: readonly Member[], after: readonly Member[]) => ({
   answer: undefined,
-  change: { organization, id: team, before: told(before), after: told(after) },
+  change: { organization, team, id: team, before: told(before), after: told(after) },
 });
 
 const adding = (kind: Kind) =>

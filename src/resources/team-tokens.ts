@@ -157,9 +157,12 @@ export const teamTokens = [
       const ids = tokens.map(({ id }) => id);
       for (const [index, id] of named.entries()) found(id, id => ids.includes(id), `/data/${index}/id`);
       await revokeTokens(request.tx, tokens, request.now);
+      const [team, ...others] = new Set(tokens.map(({ owner }) => owner.id));
       const change = {
         organization,
         id: ids.join(','),
+        // Several are no one team's.
+        team: others.length === 0 ? team : undefined,
         before: tokens.map(token => shownToken(token, sight)),
         after: null,
       };

@@ -152,6 +152,8 @@ const reached = async (request: Request<typeof path>, may: Parameters<typeof rea
   return { stand, present: found(await loadTeam(request.tx, request.params.id)) };
 };
 
+const about = ({ organization }: Standing, { id }: { readonly id: string }) => ({ organization, id, team: id });
+
 export const teams = [
   list({
     ...common,
@@ -212,7 +214,7 @@ export const teams = [
       await addTeam(tx, decided(blank, attributes, stand), stand.organization, now);
       const team = shownTeam(found(await loadTeam(tx, blank.id)), stand, caller);
       const answer = one(team, await included(request, stand, [blank.id]));
-      return { answer, change: { organization: stand.organization, id: blank.id, before: null, after: team } };
+      return { answer, change: { ...about(stand, blank), before: null, after: team } };
     },
   }),
 
@@ -236,7 +238,7 @@ export const teams = [
       const { stand: after } = found(await standingAtTeam(request.tx, request.caller, present.id));
       const team = shownTeam(next, after, request.caller);
       const answer = one(team, await included(request, after, [next.id]));
-      const change = { organization: stand.organization, id: next.id, before: before.data, after: team };
+      const change = { ...about(stand, next), before: before.data, after: team };
       return { answer, change };
     },
   }),
@@ -254,7 +256,7 @@ export const teams = [
       request.expectUnchanged(before);
       if (present.owners) throw refused('The owners team cannot be deleted.');
       await request.tx.run(sql`delete from teams where id = ${present.id}`);
-      const change = { organization: stand.organization, id: present.id, before: before.data, after: null };
+      const change = { ...about(stand, present), before: before.data, after: null };
       return { answer: undefined, change };
     },
   }),

@@ -46,13 +46,13 @@ const reached = async ({ tx, caller, params }: Request<typeof path>, may: (stand
 };
 
 const changeOf = (
-  { organization }: Standing,
+  { organization, project }: Standing,
   { id }: Owner,
   was: readonly TagBinding[],
   is: readonly TagBinding[],
 ) => ({
   answer: undefined,
-  change: { organization, id, before: { 'tag-bindings': told(was) }, after: { 'tag-bindings': told(is) } },
+  change: { organization, project, id, before: { 'tag-bindings': told(was) }, after: { 'tag-bindings': told(is) } },
 });
 
 export const workspaceTags: readonly Operation[] = [

@@ -109,7 +109,11 @@ export const reached = async (request: Reaching, may: (standing: Standing) => bo
   return { stand, present, before: documentOf(present, stand) };
 };
 
-export const on = ({ organization, workspace }: Standing) => ({ organization, id: workspace as string });
+export const on = ({ organization, project, workspace }: Standing) => ({
+  organization,
+  project,
+  id: workspace as string,
+});
 
 const orders: Readonly<Record<string, Sql>> = {
   name: sql`lower_name`,
@@ -235,7 +239,7 @@ const create = post({
     const bound = tags && (await saveTags(request, { type: 'workspaces', id }, tags));
     const answer = await shownAgain(request, id);
     const after = { ...answer.data, ...bound?.after };
-    return { answer, change: { organization: stand.organization, id, before: null, after } };
+    return { answer, change: { organization: stand.organization, project, id, before: null, after } };
   },
 });
 
@@ -298,6 +302,8 @@ const operationsAt = <const P extends typeof byId | typeof byName>(path: P): Ope
       const answer = await shownAgain(request, present.id);
       const change = {
         ...on(stand),
+        // One that moved is read of where it went.
+        project: target ?? present.project,
         before: { ...before.data, ...bound?.before },
         after: { ...answer.data, ...bound?.after },
       };

@@ -161,6 +161,8 @@ export const buildApp = ({
           createdAt: services.now().toISOString(),
           before: change.before,
           after: change.after,
+          project: change.project,
+          team: change.team,
         });
       return changed;
     });

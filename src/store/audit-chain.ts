@@ -1,21 +1,35 @@
 /** The chains of the audit trail from end to end: rows from before there were any are linked, and all are verified. */
 
-import { chainOf, following, type Head, hashOf, moveHead, siteChain, type Told, told } from './audit.ts';
+import {
+  chainOf,
+  following,
+  type Head,
+  hashOf,
+  moveHead,
+  siteChain,
+  type Told,
+  type ToldAtFirst,
+  told,
+  toldAtFirst,
+} from './audit.ts';
 import { sql } from './sql.ts';
 import type { Tx } from './store.ts';
 
 /** Rows held at a time: a trail may be longer than the memory. */
 const pageSize = 500;
 
-/** Belongs to the migration that brought the chains: each organization's rows in the order in which the trail shows them. */
-export const chainOldEvents = async (tx: Tx, size = pageSize): Promise<void> => {
+/**
+ * Belongs to the migration that brought the chains: each organization's rows in the order in which the trail shows them, with
+ * the columns that there were.
+ */
+export const chainOldEvents = async (tx: Tx, size = pageSize, columns = toldAtFirst): Promise<void> => {
   const organizations = await tx.rows<[id: string | null]>(sql`select distinct organization_id from audit_events`);
   for (const [organization] of organizations) {
     const chain = chainOf(organization);
     const own = organization === null ? sql`organization_id is null` : sql`organization_id = ${organization}`;
     const pageAfter = (createdAt: string, id: string) =>
-      tx.rows<Told>(sql`
-        select ${told}
+      tx.rows<ToldAtFirst>(sql`
+        select ${columns}
         from audit_events
         where ${own} and (created_at, id) > (${createdAt}, ${id})
         order by created_at, id
@@ -30,7 +44,7 @@ export const chainOldEvents = async (tx: Tx, size = pageSize): Promise<void> => 
           where id = ${row[0]}`);
         last = { position, hash };
       }
-      const [id, , , , , , , , , , createdAt] = page.at(-1) as Told;
+      const [id, , , , , , , , , , createdAt] = page.at(-1) as ToldAtFirst;
       page = await pageAfter(createdAt, id);
     }
     if (last) await moveHead(tx, chain, last);

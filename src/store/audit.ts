@@ -22,14 +22,22 @@ export type AuditEvent = {
   readonly createdAt: string;
   readonly before: unknown;
   readonly after: unknown;
+  /** What it did to effective access; null where it did nothing to it. */
+  readonly effect?: unknown;
+  /** The project and the team that it concerns. */
+  readonly project?: string | null | undefined;
+  readonly team?: string | null | undefined;
 };
 
-/** All that a row says, in the order in which it is hashed. */
-export const told = sql`
+/** What every row says since the first, in the order in which it is hashed. */
+export const toldAtFirst = sql`
   id, organization_id, action, resource_type, resource_id, actor_type, actor_id, actor_name, token_id, request_id, created_at,
   before_change, after_change`;
 
-export type Told = readonly [
+/** All that a row says. What comes later is put at the end. */
+export const told = sql`${toldAtFirst}, effect, project_id, team_id`;
+
+export type ToldAtFirst = readonly [
   id: string,
   organization: string | null,
   action: string,
@@ -45,6 +53,10 @@ export type Told = readonly [
   after: string | null,
 ];
 
+export type Told = readonly [...ToldAtFirst, effect: string | null, project: string | null, team: string | null];
+
+const countAtFirst: ToldAtFirst['length'] = 13;
+
 /** What belongs to no organization is a chain of its own; no id of an organization is spelled like it. */
 export const siteChain = 'site';
 
@@ -53,12 +65,21 @@ export const chainOf = (organization: string | null): string => organization ?? 
 /** The last row of a chain. */
 export type Head = { readonly position: number; readonly hash: string };
 
-/** As a JSON array, so that no two rows are written alike. */
-export const hashOf = (chain: string, position: number, previous: string | null, row: Told): string =>
-  hash('sha256', JSON.stringify([chain, position, previous, ...row]));
+/**
+ * As a JSON array, so that no two rows are written alike. It ends with the last column that says anything, but not before
+ * those of the first rows: a column that comes later leaves the hashes before it as they are.
+ */
+export const hashOf = (chain: string, position: number, previous: string | null, row: ToldAtFirst | Told): string => {
+  const last = row.findLastIndex((value, index) => index < countAtFirst || value !== null);
+  return hash('sha256', JSON.stringify([chain, position, previous, ...row.slice(0, last + 1)]));
+};
 
 /** Where a row stands once it follows the last of its chain. */
-export const following = (chain: string, last: Head | undefined, row: Told): Head & { previous: string | null } => {
+export const following = (
+  chain: string,
+  last: Head | undefined,
+  row: ToldAtFirst | Told,
+): Head & { previous: string | null } => {
   const position = (last?.position ?? 0) + 1;
   const previous = last?.hash ?? null;
   return { position, previous, hash: hashOf(chain, position, previous, row) };
@@ -70,7 +91,7 @@ export const moveHead = (tx: Tx, chain: string, { position, hash }: Head): Promi
     values (${chain}, ${position}, ${hash})
     on conflict (chain) do update set position = excluded.position, hash = excluded.hash`);
 
-const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+const json = (value: unknown): string | null => (value === null || value === undefined ? null : JSON.stringify(value));
 
 const listed = (values: readonly Value[]): Sql => ({ chunks: ['', ...values.slice(1).map(() => ', '), ''], values });
 
@@ -80,6 +101,7 @@ export const addAuditEvent = async (tx: Tx, event: AuditEvent): Promise<void> =>
   const row: Told = [
     ...([id, organization, action, resource.type, resource.id, actor.type, actor.id, actor.name] as const),
     ...([token, request, createdAt, json(event.before), json(event.after)] as const),
+    ...([json(event.effect), event.project ?? null, event.team ?? null] as const),
   ];
   const chain = chainOf(organization);
   const head = await tx.row<[position: number, hash: string]>(sql`

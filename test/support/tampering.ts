@@ -97,7 +97,8 @@ const edited = (dice: Dice, value: Value): Value => {
   ]);
 };
 
-const nullable = ['organization_id', 'actor_name', 'before_change', 'after_change', ...linkColumns];
+const later = ['effect', 'project_id', 'team_id'];
+const nullable = ['organization_id', 'actor_name', 'before_change', 'after_change', ...later, ...linkColumns];
 
 /** Of the same chain, and another row. */
 const neighbour = (dice: Dice, { id, chain }: Event, events: readonly Event[]): Event =>
