@@ -16,25 +16,13 @@ import {
 } from '../src/core/access.ts';
 import { commands } from '../src/server/commands.ts';
 import { helpText } from '../src/server/settings.ts';
+import { rowsAfter } from './support/markdown.ts';
 import { startServer } from './support/server.ts';
 import { pasted } from './support/shell.ts';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
-const rowsOf = (heading: string): string[][] => {
-  const section = readme.slice(readme.indexOf(heading));
-  const [table = ''] = section.match(/(^\|.*\n)+/m) ?? [];
-  return table
-    .trim()
-    .split('\n')
-    .slice(2)
-    .map(row =>
-      row
-        .split('|')
-        .slice(1, -1)
-        .map(cell => cell.trim().replaceAll('`', '')),
-    );
-};
+const rowsOf = (heading: string): string[][] => rowsAfter(readme, heading);
 
 test('a first grant: the lines of the README work when pasted', async () => {
   const [, block = ''] = /## A first grant.*?```sh\n(.*?)```/s.exec(readme) ?? [];
