@@ -38,7 +38,7 @@ const holdsTable = <L extends string>(heading: string, { levels, impliedBy, chan
   assert.ok(!('refused' in fresh));
   for (const [name = '', ...cells] of rows) {
     const permission = named(name);
-    const defaultOf = permission.key === 'administration' ? 'never' : `${valueIn(granted(fresh), permission)}`;
+    const defaultOf: string = permission.key === 'administration' ? 'never' : `${valueIn(granted(fresh), permission)}`;
     assert.deepEqual(cells, [...levels.map(level => `${valueIn(impliedBy(level), permission)}`), defaultOf], name);
   }
   const told = rows.map(([name]) => named(name));
