@@ -11,7 +11,7 @@ export type Flaw = {
 
 export type Problem =
   | { readonly kind: 'unauthorized' }
-  | { readonly kind: 'not found'; readonly pointer?: string }
+  | { readonly kind: 'not found'; readonly pointers?: readonly string[] }
   | { readonly kind: 'no such path' }
   | { readonly kind: 'method not allowed'; readonly allowed: readonly string[] }
   | { readonly kind: 'bad request'; readonly detail: string }
@@ -37,9 +37,12 @@ export class Fault extends Error {
 
 /** Absent, hidden and forbidden are one word. */
 export const found = <T>(value: T | undefined, allowed: (value: T) => boolean = () => true, pointer?: string): T => {
-  if (value === undefined || !allowed(value)) throw new Fault({ kind: 'not found', ...(pointer && { pointer }) });
+  if (value === undefined || !allowed(value)) throw notFound(...(pointer ? [pointer] : []));
   return value;
 };
+
+/** Where a body names what is not found, each place in it. */
+export const notFound = (...pointers: string[]): Fault => new Fault({ kind: 'not found', pointers });
 
 export const invalid = (...flaws: Flaw[]): Fault => new Fault({ kind: 'invalid', flaws });
 

@@ -1,7 +1,7 @@
 /** An operation is data: the router, the OpenAPI document and the census of routes read the same list. */
 
 import { type Caller, isUser } from '../core/authority.ts';
-import { Fault } from '../core/fault.ts';
+import { Fault, type Flaw } from '../core/fault.ts';
 import { newId, type Prefix, type Random } from '../store/id.ts';
 import type { Tx } from '../store/store.ts';
 import type { Document, Resource } from '../wire/document.ts';
@@ -50,7 +50,14 @@ export type Incoming = {
   readonly ifMatch: string | undefined;
 };
 
-export const pointerTo = (relationship: string): string => `/data/relationships/${relationship}`;
+export const pointerTo = (relationship: string, within = '/data'): string => `${within}/relationships/${relationship}`;
+
+/** The id that a relationship of a resource names, whatever that resource is. */
+export const namedIn = (resource: unknown, relationship: string): string | undefined => {
+  const { relationships } = (resource ?? {}) as { relationships?: Record<string, { data?: { id?: unknown } }> };
+  const id = relationships?.[relationship]?.data?.id;
+  return typeof id === 'string' ? id : undefined;
+};
 
 /** One request as an operation sees it. */
 export class Request<P extends string = string, B = unknown> {
@@ -81,16 +88,17 @@ export class Request<P extends string = string, B = unknown> {
 
   /**
    * The checked body; none counts as an empty one. Ask for it only after authority is decided: a caller without permission
-   * learns nothing of its flaws. `ownId` is the id of what is changed, where the path does not end in it.
+   * learns nothing of its flaws. `ownId` is the id of what is changed, where the path does not end in it; `known` are flaws
+   * that the operation has found already.
    */
-  body(ownId?: string): B {
+  body({ ownId, known = [] }: { readonly ownId?: string; readonly known?: readonly Flaw[] } = {}): B {
     const body = this.rawBody ?? {};
     const { id } = (body as { data?: { id?: unknown } | null }).data ?? {};
     // An empty id counts as none: a client sends it so.
     const isUpdate = this.#operation.method === 'PATCH' || this.#operation.method === 'PUT';
     const isForeign = isUpdate && typeof id === 'string' && id !== '' && !this.#isOwnId(id, ownId);
     const flaws = isForeign ? [{ pointer: '/data/id', detail: 'id must be that of what is changed, or absent' }] : [];
-    return this.#operation.check?.(body, flaws) as B;
+    return this.#operation.check?.(body, [...flaws, ...known]) as B;
   }
 
   /** Why the body is refused, where that is certain. */
@@ -114,9 +122,13 @@ export class Request<P extends string = string, B = unknown> {
 
   /** The id that a relationship of the body names, if it does. */
   named(relationship: string): string | undefined {
-    const { data } = (this.rawBody ?? {}) as { data?: { relationships?: Record<string, { data?: { id?: unknown } }> } };
-    const id = data?.relationships?.[relationship]?.data?.id;
-    return typeof id === 'string' ? id : undefined;
+    return namedIn((this.rawBody as { data?: unknown } | null | undefined)?.data, relationship);
+  }
+
+  /** The items of a body that is a list, as they came. */
+  get rawItems(): readonly unknown[] {
+    const data = (this.rawBody as { data?: unknown } | null | undefined)?.data;
+    return Array.isArray(data) ? data : [];
   }
 
   parameter(name: string): string | undefined {
@@ -242,7 +254,7 @@ export type Changed = {
   /** What the ETag is of, where the answer shows something once only. */
   readonly tagged?: Document;
   readonly change: Change;
-  /** What it did besides, for audit rows of their own, where another organization is to read of it. */
+  /** What it did besides, for audit rows of their own: where another organization is to read of it, or a row tells of each part. */
   readonly besides?: readonly (Change & Pick<Write, 'audit'>)[];
 };
 

@@ -17,6 +17,7 @@ import {
   access,
   exactly,
   linkingCreation,
+  linkingItem,
   open,
   optional,
   related,
@@ -24,7 +25,9 @@ import {
   type TSchema,
   update,
 } from '../wire/schemas.ts';
-import { teamAccess, valueSchema, wishOf } from './team-access.ts';
+import { teamAccess } from './team-access.ts';
+import { teamAccessList } from './team-access-list.ts';
+import { teamAccessResource, valueSchema, wishOf } from './team-access-resource.ts';
 
 type Group = Permission['group'];
 
@@ -46,6 +49,7 @@ export const wishedOnProject = {
 };
 
 const Creation = linkingCreation('team-projects', wishedOnProject, { project: 'projects', team: 'teams' });
+const Item = linkingItem('team-projects', wishedOnProject, { team: 'teams' });
 const Update = update('team-projects', { ...wishedOnProject, access: optional(access) });
 
 const Shown = resource(
@@ -66,7 +70,7 @@ export const shownOnProject = (grant: Grant) => {
   return { access: grant.access, ...groups };
 };
 
-export const { operations: teamProjects, add: addTeamProject } = teamAccess({
+const teamProject = teamAccessResource({
   type: 'team-projects',
   since: '2023-01-17',
   place: 'project',
@@ -80,9 +84,13 @@ export const { operations: teamProjects, add: addTeamProject } = teamAccess({
   Shown,
   wished: wishOnProject,
   attributesOf: shownOnProject,
-  pointerAt: ({ group, key }) => `/data/attributes/${group}/${key}`,
+  pointerAt: ({ group, key }) => `${group}/${key}`,
   refusal: ({ key }, access) => `${key} cannot be chosen with the access level '${access}': use 'custom'`,
   mayList: mayReadOrganization,
   mayManage: mayManageTeamAccess,
   sight: visibleTeamAccess,
 });
+
+export const { add: addTeamProject } = teamProject;
+
+export const teamProjects = [...teamAccess(teamProject), ...teamAccessList(teamProject, Item)];

@@ -13,7 +13,8 @@ import { mayAdministerWorkspace, mayReadWorkspace, visibleWorkspaceAccess } from
 import { sql } from '../store/sql.ts';
 import { onWorkspace } from '../store/standing.ts';
 import { linkingCreation, oneOf, optional, related, resource, type TSchema, update } from '../wire/schemas.ts';
-import { teamAccess, valueSchema, wishOf } from './team-access.ts';
+import { teamAccess } from './team-access.ts';
+import { teamAccessResource, valueSchema, wishOf } from './team-access-resource.ts';
 
 /** The permissions are those of `workspace-access`, one of them by a longer name. */
 export const attributeOf = ({ key }: Permission): string => (key === 'locking' ? 'workspace-locking' : key);
@@ -47,7 +48,7 @@ export const shownOnWorkspace = (grant: WorkspaceGrant) => {
 const humanised = (attribute: string): string =>
   `${attribute.charAt(0).toUpperCase()}${attribute.slice(1).replaceAll('-', ' ')}`;
 
-export const { operations: teamWorkspaces, add: addTeamWorkspace } = teamAccess({
+const teamWorkspace = teamAccessResource({
   type: 'team-workspaces',
   since: 'before the dated list',
   place: 'workspace',
@@ -61,7 +62,7 @@ export const { operations: teamWorkspaces, add: addTeamWorkspace } = teamAccess(
   Shown,
   wished: wishOnWorkspace,
   attributesOf: shownOnWorkspace,
-  pointerAt: permission => `/data/attributes/${attributeOf(permission)}`,
+  pointerAt: attributeOf,
   // Worded as clients compare it.
   refusal: (permission, level) =>
     `${humanised(attributeOf(permission))} is read-only when access level is '${level}'; use the 'custom' access level to set this attribute.`,
@@ -69,3 +70,7 @@ export const { operations: teamWorkspaces, add: addTeamWorkspace } = teamAccess(
   mayManage: mayAdministerWorkspace,
   sight: visibleWorkspaceAccess,
 });
+
+export const { add: addTeamWorkspace } = teamWorkspace;
+
+export const teamWorkspaces = teamAccess(teamWorkspace);

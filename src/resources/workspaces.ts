@@ -287,7 +287,7 @@ const operationsAt = <const P extends typeof byId | typeof byName>(path: P): Ope
       const moves = target !== undefined && target !== present.project;
       if (moves) await projectNamed(request, stand.organization, mayMoveWorkspace);
       request.expectUnchanged(before);
-      const { attributes = {}, relationships } = request.body(present.id).data;
+      const { attributes = {}, relationships } = request.body({ ownId: present.id }).data;
       const { name = present.name, ...wished } = attributes;
       const tags = tagsWished(relationships);
       const settings = changedSettings(present.settings, wished, present.inherited);

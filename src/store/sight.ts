@@ -19,11 +19,19 @@ export const withManageableTokens = (reach: TokenReach, caller: Caller): Sql => 
   return sql`(${managed} or ${reach.own.length > 0 ? own : sql`1 = 0`})`;
 };
 
-/** As much of a team as it takes to say who sees and manages it. */
-export const teamOnView = async (tx: Tx, id: string) => {
-  const row = await tx.row<[id: string, organization: string, name: string, visibility: string]>(sql`
+/** As much of each team as it takes to say who sees and manages it. */
+export const teamsOnView = async (tx: Tx, ids: readonly string[]) => {
+  const rows = await tx.rows<[id: string, organization: string, name: string, visibility: string]>(sql`
     select id, organization_id, name, visibility
     from teams
-    where id = ${id}`);
-  return row && { id: row[0], organization: row[1], owners: row[2] === ownersTeam, visibility: row[3] };
+    where id in (${ids})
+    order by id`);
+  return rows.map(([id, organization, name, visibility]) => ({
+    id,
+    organization,
+    owners: name === ownersTeam,
+    visibility,
+  }));
 };
+
+export const teamOnView = async (tx: Tx, id: string) => (await teamsOnView(tx, [id]))[0];

@@ -37,11 +37,12 @@ export const answerTo = (problem: Problem): ErrorAnswer => {
         { detail: 'Send the header Authorization: Bearer TOKEN with a valid token.' },
         { 'www-authenticate': 'Bearer' },
       );
-    case 'not found':
-      return single(404, 'not found', {
-        detail: notFound,
-        ...(problem.pointer && { source: { pointer: problem.pointer } }),
-      });
+    case 'not found': {
+      const { pointers = [] } = problem;
+      const error = { status: '404', title: 'not found', detail: notFound };
+      const errors = pointers.map(pointer => ({ ...error, source: { pointer } }));
+      return { status: 404, errors: errors.length > 0 ? errors : [error] };
+    }
     case 'no such path':
       return single(404, 'not found', { detail: 'There is no such path; /openapi.json lists those that there are.' });
     case 'method not allowed': {

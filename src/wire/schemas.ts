@@ -64,21 +64,26 @@ const referenceDocument = (type: string) => Type.Object({ data: reference(type) 
 export const creation = <A extends TProperties>(type: string, attributes: A) =>
   Type.Object({ data: Type.Object({ type: Type.Literal(type), attributes: Type.Object(attributes) }) });
 
-/** The creation of a resource that relates others, by the name and type of each. */
-export const linkingCreation = <A extends TProperties, R extends string>(
+const linking = <A extends TProperties, R extends string>(
   type: string,
   attributes: A,
   relationships: Readonly<Record<R, string>>,
 ) => {
   const references = Object.entries<string>(relationships).map(([name, of]) => [name, referenceDocument(of)]);
-  return Type.Object({
-    data: Type.Object({
-      type: Type.Literal(type),
-      attributes: Type.Object(attributes),
-      relationships: Type.Object(Object.fromEntries(references) as Record<R, ReturnType<typeof referenceDocument>>),
-    }),
-  });
+  return {
+    type: Type.Literal(type),
+    attributes: Type.Object(attributes),
+    relationships: Type.Object(Object.fromEntries(references) as Record<R, ReturnType<typeof referenceDocument>>),
+  };
 };
+
+/** The creation of a resource that relates others, by the name and type of each. */
+export const linkingCreation = <A extends TProperties, R extends string>(...given: Parameters<typeof linking<A, R>>) =>
+  Type.Object({ data: Type.Object(linking(...given)) });
+
+/** One of a list that is given whole: made if it is not there yet, which its id, if it has one, says that it is. */
+export const linkingItem = <A extends TProperties, R extends string>(...given: Parameters<typeof linking<A, R>>) =>
+  Type.Object({ id: Type.Optional(Type.String()), ...linking(...given) });
 
 export const update = <A extends TProperties>(type: string, attributes: A) =>
   Type.Object({
@@ -167,7 +172,8 @@ export const pagination = {
 };
 
 /** A list that always comes whole. */
-export const wholeList = (data: TSchema) => exactly({ data: Type.Array(data) });
+export const wholeList = (data: TSchema, meta?: TProperties) =>
+  exactly({ data: Type.Array(data), ...(meta && { meta: exactly(meta) }) });
 
 export const pagedDocument = (
   data: TSchema,

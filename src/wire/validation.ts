@@ -20,7 +20,7 @@ const compiled = (schema: TSchema): ValidateFunction => {
 export type Check<T> = (body: unknown, known?: readonly Flaw[]) => T;
 
 /** More than anybody reads, and less than a large body could be made to have. */
-const mostFlaws = 100;
+export const mostFlaws = 100;
 
 export const checker = <S extends TSchema>(schema: S): Check<Static<S>> => {
   let validate: ValidateFunction | undefined;
@@ -31,6 +31,15 @@ export const checker = <S extends TSchema>(schema: S): Check<Static<S>> => {
     for (const flaw of [...known, ...(validate.errors ?? []).map(flawOf)])
       if (!flaws.has(flaw.pointer)) flaws.set(flaw.pointer, flaw);
     throw invalid(...[...flaws.values()].slice(0, mostFlaws));
+  };
+};
+
+/** Whether a part of a body is sound, where that must be known before the whole is refused. */
+export const accepts = <S extends TSchema>(schema: S): ((value: unknown) => value is Static<S>) => {
+  let validate: ValidateFunction | undefined;
+  return (value): value is Static<S> => {
+    validate ??= compiled(schema);
+    return validate(value) as boolean;
   };
 };
 
