@@ -53,7 +53,7 @@ import {
   workspaceGrantBody,
 } from './support/world.ts';
 
-const target = 26_000;
+const target = 28_000;
 
 // One server and its people serve all histories; each history has organizations of its own.
 
@@ -88,6 +88,8 @@ class World {
   readonly #memberships = new Map<Person, string>();
   /** Every grant that ever was, and what its last write said of it. */
   readonly #grants: { readonly id: string; readonly kind: Kind }[] = [];
+  /** What lists of whole projects were read, with their tags. */
+  readonly #lists = new Map<string, readonly { readonly etag: string; readonly text: string }[]>();
   readonly #written = new Map<string, { on: string; text: string; etags: { etag: string; text: string }[] }>();
 
   constructor(ann: Actor, eve: Actor) {
@@ -318,6 +320,27 @@ class World {
         await this.#remove(caller, kind, grant, holds);
         return this.#read(afterwards, kind, grant, on);
       }
+      case 'whole':
+        await this.#whole(operation.caller, this.#project(operation.on));
+        return;
+      case 'replace': {
+        const { keeps, twice, items, instead, holds } = operation;
+        const on = this.#project(operation.on);
+        const present = this.model.accessTo(on);
+        const idOf = (team: string) => present.find(({ relationships }) => relationships.team?.data.id === team)?.id;
+        const named = items.map(item => this.#team(item.team));
+        const kept = present
+          .filter((_, index) => keeps[index % keeps.length])
+          .filter(({ relationships }) => twice || !named.includes(relationships.team?.data.id ?? ''));
+        const wanted = items.map(({ team, attributes, id, flaws }, index) => {
+          const ids = { absent: undefined, right: idOf(named[index] ?? ''), wrong: 'tprj-unknown', empty: '' };
+          const data = { id: ids[id], ...grantBody(on, this.#team(team), attributesOf(attributes)) };
+          return JSON.parse(flawed({ data }, flaws, undefined) ?? '').data;
+        });
+        const payload = flawed({ data: [...kept, ...wanted] }, [], instead);
+        const caller = this.#writer(operation.caller, secret => this.model.manages(secret, on));
+        return this.#replace(caller, on, payload, holds);
+      }
       case 'create workspace': {
         const { name, flaws, instead } = operation;
         const project = operation.project && this.#project(operation.project);
@@ -389,12 +412,54 @@ class World {
   async #list(caller: Caller, kind: Kind, query: Record<string, string>): Promise<void> {
     const answer = await this.#send(caller, 'GET', `/api/v2/${kind.type}?${new URLSearchParams(query)}`);
     this.#compare(`${kind.type} list`, answer, this.model.list(kind, this.#secret(caller), query));
-    for (const item of answer.status === 200 ? answer.body.data : [])
+    this.#asWritten(answer);
+  }
+
+  #asWritten({ status, body }: Answer): void {
+    for (const item of status === 200 ? body.data : [])
       this.#same(
         JSON.stringify(item),
         this.#written.get(item.id)?.text,
         'a listed resource and its last write, byte by byte',
       );
+  }
+
+  async #whole(caller: Caller, project: string): Promise<Answer> {
+    const answer = await this.#send(caller, 'GET', `/api/v2/projects/${project}/team-projects`);
+    this.#compare('team-projects whole', answer, this.model.whole(this.#secret(caller), project));
+    this.#asWritten(answer);
+    return answer;
+  }
+
+  async #replace(caller: Caller, project: string, payload: string | undefined, holds: Holds): Promise<void> {
+    const { headers, matches } = await this.#conditionOnList(caller, project, holds);
+    const answer = await this.#send(caller, 'PUT', `/api/v2/projects/${project}/team-projects`, payload, headers);
+    const added: string[] = answer.status === 200 ? answer.body.meta.added : [];
+    const expected = this.model.replace(this.#secret(caller), project, payload, matches, added);
+    this.#compare('team-projects replace', answer, expected);
+    if (answer.status !== 200) return;
+    this.#grants.push(...added.map(id => ({ id, kind: onProjects })));
+    // Each grant that came or changed was written, seen by the caller or not.
+    for (const grant of this.model.accessTo(project)) {
+      if (!added.includes(grant.id) && !answer.body.meta.changed.includes(grant.id)) continue;
+      const shown = answer.body.data.find(({ id }: Json) => id === grant.id) ?? grant;
+      this.#wrote(onProjects, { ...answer, headers: {}, body: { data: shown } });
+    }
+    const then = await this.#whole(caller, project);
+    this.#same(then.headers.etag, answer.headers.etag, 'the ETags of the list and of its last write');
+    this.#same(then.body.data, answer.body.data, 'the list and its last write');
+  }
+
+  /** As `#condition`, of the list as the caller sees it. */
+  async #conditionOnList(caller: Caller, project: string, holds: Holds) {
+    if (holds === 'unasked') return { headers: {}, matches: true };
+    if (holds === 'any') return { headers: { 'if-match': '*' }, matches: true };
+    const { text, headers } = await this.#whole(caller, project);
+    const known = this.#lists.get(project) ?? [];
+    if (headers.etag) this.#lists.set(project, [...known, { text, etag: headers.etag }]);
+    if (holds === 'current' && headers.etag) return { headers: { 'if-match': headers.etag }, matches: true };
+    const old = known.find(each => each.text !== text)?.etag;
+    return { headers: { 'if-match': (holds === 'old' && old) || '"AAAAAAAAAAAAAAAAAAAAAA"' }, matches: false };
   }
 
   async #show(caller: Caller, kind: Kind, id: string): Promise<void> {
@@ -403,7 +468,10 @@ class World {
     if (answer.status !== 200) return;
     const written = this.#written.get(id);
     this.#same(JSON.stringify(answer.body.data), written?.text, 'a shown resource and its last write, byte by byte');
-    this.#same(answer.headers.etag, written?.etags.at(-1)?.etag, 'the ETags of a resource and of its last write');
+    const last = written?.etags.at(-1);
+    // A write of the whole list tells no tag of each: the first who reads it does.
+    if (last?.etag === '') last.etag = answer.headers.etag ?? '';
+    this.#same(answer.headers.etag, last?.etag, 'the ETags of a resource and of its last write');
   }
 
   async #create(caller: Caller, kind: Kind, payload: string | undefined): Promise<string | undefined> {
@@ -443,11 +511,11 @@ class World {
   #condition(id: string, holds: Holds): { headers: Record<string, string>; matches: boolean } {
     const written = this.#written.get(id);
     const current = written?.etags.at(-1)?.etag;
-    if (holds === 'unasked' || current === undefined) return { headers: {}, matches: true };
+    if (holds === 'unasked' || !current) return { headers: {}, matches: true };
     if (holds === 'any') return { headers: { 'if-match': '*' }, matches: true };
     if (holds === 'current') return { headers: { 'if-match': current }, matches: true };
     // A state that came back may have its old tag again: only a tag of a state that differs is surely stale.
-    const old = written?.etags.find(({ text }) => text !== written.text)?.etag;
+    const old = written?.etags.find(({ text, etag }) => text !== written.text && etag !== '')?.etag;
     return { headers: { 'if-match': (holds === 'old' && old) || '"AAAAAAAAAAAAAAAAAAAAAA"' }, matches: false };
   }
 
@@ -702,7 +770,7 @@ const ofGrants = {
   remove: [204, 401, 404, 412],
 };
 const answers = Object.entries({
-  'team-projects': ofGrants,
+  'team-projects': { ...ofGrants, whole: [200, 401, 404], replace: [200, 400, 401, 404, 412, 422] },
   'team-workspaces': ofGrants,
   workspaces: {
     list: [200, 400, 401, 404],

@@ -172,6 +172,7 @@ describe('statements', () => {
       const access = [
         `/team-projects/${grant}`,
         `/team-projects?filter[project][id]=${project}`,
+        `/projects/${project}/team-projects`,
         `/projects/${project}`,
         `/workspaces/${workspace}`,
         `/team-workspaces/${workspaceGrant}`,

@@ -438,6 +438,8 @@ class Requests {
   readonly #altered: Partial<Record<string, readonly string[]>>;
   readonly #seen = new Map<string, Set<string>>();
   readonly #tags = new Map<string, string>();
+  /** The last list of a project's access that the caller read, by its path. */
+  readonly #lists = new Map<string, readonly Json[]>();
   readonly #own: readonly string[];
   readonly #guests: readonly string[];
   readonly #known: readonly string[];
@@ -494,6 +496,7 @@ class Requests {
   /** What an answer names can be asked for again. */
   learn(path: string, { headers, body }: Answer): void {
     if (headers.etag) this.#tags.set(path, headers.etag);
+    if (/^\/api\/v2\/projects\/[^/]+\/team-projects$/.test(path) && body?.data) this.#lists.set(path, body.data);
     for (const { type, id, attributes, relationships = {} } of [body?.data ?? [], body?.included ?? []].flat()) {
       this.#note(type, id);
       if (type === 'workspaces') this.#note('workspaces-by-name', attributes.name);
@@ -649,7 +652,7 @@ class Requests {
     const dice = this.#dice;
     if (method === 'GET') return undefined;
     if (dice.chance(0.03)) return dice.pick(['{', '[]', 'null', '""', '{"data":{"__proto__":{}}}']);
-    const data = this.#data(`${method} ${path.replace('/api/v2', '')}`, sentTo.split('/').at(-1) ?? '');
+    const data = this.#data(`${method} ${path.replace('/api/v2', '')}`, sentTo);
     if (data === undefined) return undefined;
     const body = { data };
     if (dice.chance(0.2)) this.#spoil(body);
@@ -667,8 +670,26 @@ class Requests {
     else body[key] = dice.pick([null, 5, '', true, [], {}, 'x'.repeat(300)]);
   }
 
-  #data(operation: string, id: string): Json {
+  /** Most of what the caller knows to be there, and some other access. */
+  #accessList(path: string): Json[] {
     const dice = this.#dice;
+    const kept = dice.some([...(this.#lists.get(path) ?? [])], 0.9);
+    const others = Array.from({ length: dice.below(3) }, () => ({
+      ...(dice.chance(0.1) && { id: this.#id('team-projects') }),
+      ...grantBody(
+        this.#id('projects'),
+        this.#id('teams'),
+        dice.chance(0.5) ? { access: 'custom' } : randomAccess(dice),
+      ),
+    }));
+    const named = others.map(({ relationships }) => relationships.team.data.id);
+    const isNamed = (grant: Json) => named.includes(grant.relationships.team.data.id);
+    return [...kept.filter(grant => !isNamed(grant) || dice.chance(0.1)), ...others];
+  }
+
+  #data(operation: string, sentTo: string): Json {
+    const dice = this.#dice;
+    const id = sentTo.split('/').at(-1) ?? '';
     const maybe = (attributes: Json) => Object.fromEntries(dice.some(Object.entries(attributes), 0.5));
     const name = this.#name();
     const email = dice.chance(0.5) ? `${name}@fresh.example` : dice.pick(this.#guests);
@@ -685,6 +706,8 @@ class Requests {
         return grantBody(this.#id('projects'), this.#id('teams'), randomAccess(dice));
       case 'PATCH /team-projects/{id}':
         return { ...maybe({ id, type: 'team-projects' }), attributes: dice.pick([randomAccess, randomChoices])(dice) };
+      case 'PUT /projects/{id}/team-projects':
+        return this.#accessList(sentTo);
       case 'POST /organizations/{organization}/teams':
         return { type: 'teams', attributes: { name, ...team() } };
       case 'PATCH /teams/{id}':

@@ -147,6 +147,7 @@ const onGrants = <P extends string>(kind: Kind, anyPlace: fc.Arbitrary<P>, narro
 
   return {
     anyAttributes,
+    attributePaths,
     managing,
     anyList: record({
       do: constant('list' as const),
@@ -199,6 +200,33 @@ const managingTeams: fc.Arbitrary<Sent> = constantFrom('manage', 'manage', 'read
   ['project-access/teams', teams],
 ]);
 const toProjects = onGrants(onProjects, anyProject, managingTeams);
+/** A whole list: most of what is there as it is, and some teams that are to have other access, or access at all. */
+const anyReplacing = record({
+  do: constant('replace' as const),
+  caller: weighted([3, anyWriter], [2, constantFrom(...ownerCallers)]),
+  on: anyProject,
+  keeps: fc.array(weighted([4, constant(true)], [1, constant(false)]), { minLength: 1, maxLength: 5 }),
+  /** Whether what is there is named also where an item names the team once more. */
+  twice: weighted([12, constant(false)], [1, constant(true)]),
+  items: fc.array(
+    record({
+      team: anyTeam,
+      attributes: toProjects.anyAttributes,
+      id: weighted(
+        [8, constant('absent' as const)],
+        [1, constantFrom('right' as const, 'wrong' as const, 'empty' as const)],
+      ),
+      flaws: weighted(
+        [3, constant<Flaw[]>([])],
+        [1, flawsAt(...toProjects.attributePaths, '/data/id', '/data/relationships', ...relationshipPaths('team'))],
+      ),
+    }),
+    { maxLength: 3 },
+  ),
+  instead: weighted([30, anyInstead], [1, constant('{"data":[')]),
+  holds: anyHolds,
+});
+const anyWhole = record({ do: constant('whole' as const), caller: anyCaller, on: anyProject });
 const toWorkspaces = onGrants(onWorkspaces, anyWorkspace, constant([]));
 
 // Workspaces
@@ -305,6 +333,8 @@ const anyOperation = weighted(
   [2, toProjects.anyRemove],
   [4, toProjects.anyShow],
   [4, toProjects.anyList],
+  [6, anyReplacing],
+  [1, anyWhole],
   [4, toWorkspaces.anyCreate],
   [5, toWorkspaces.anyUpdate],
   [1, toWorkspaces.anyRemove],

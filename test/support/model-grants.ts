@@ -270,6 +270,22 @@ export const creationFaults = (kind: Kind, body: unknown): string[] => {
   ];
 };
 
+/** Of one item of a whole list; `at` is where it stands. */
+export const itemFaults = (kind: Kind, item: unknown, at: string): string[] => {
+  const body = { data: item };
+  if (!isObject(item)) return [at];
+  const faults = [
+    ...(item.type === kind.type ? [] : ['/data/type']),
+    ...(item.id === undefined || typeof item.id === 'string' ? [] : ['/data/id']),
+    ...attributeFaults(kind, body, true),
+    ...(isObject(item.relationships) ? referenceFaults(body, 'team') : ['/data/relationships']),
+  ];
+  return faults.map(fault => within(at, fault));
+};
+
+/** The same place in an item of a list. */
+export const within = (item: string, pointer: string): string => pointer.replace(/^\/data/, item);
+
 export const updateFaults = (kind: Kind, body: unknown, id: string): string[] => {
   if (!isObject(body)) return [''];
   const { data } = body;

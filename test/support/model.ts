@@ -16,6 +16,7 @@ import {
   headFaults,
   higher,
   isObject,
+  itemFaults,
   type Kind,
   nothing,
   notJson,
@@ -27,6 +28,7 @@ import {
   referenceFaults,
   resource,
   updateFaults,
+  within,
 } from './model-grants.ts';
 
 /** The organization-level permissions that mean something here, and two that must not. */
@@ -571,6 +573,108 @@ export class Model {
       if (!matches) return refused(412);
       this.#grants.delete(id);
       return { status: 204 };
+    });
+  }
+
+  // The whole list of a project at once.
+
+  #grantsOn(project: string): Grant[] {
+    return [...this.#grants.values()].filter(({ on }) => on === project);
+  }
+
+  /** All that is given on a project, as its managers see it. */
+  accessTo(project: string) {
+    return this.#grantsOn(project).map(resource);
+  }
+
+  #wholeList(standing: Standing, place: Place) {
+    return {
+      data: this.#grantsOn(place.project.id)
+        .filter(grant => this.#sees(standing, place, grant))
+        .map(resource),
+    };
+  }
+
+  whole(token: string | undefined, project: string): Prediction {
+    return this.#answering(token, holder => {
+      const place = this.#placeFor(onProjects, project);
+      const standing = place && this.#standing(holder, place.project.organization);
+      return place && standing ? { status: 200, body: this.#wholeList(standing, place) } : notFound;
+    });
+  }
+
+  /** `learnt` are the ids that the service gave to what it added, in the order of the body. */
+  replace(
+    token: string | undefined,
+    project: string,
+    payload: string | undefined,
+    matches = true,
+    learnt: readonly string[] = [],
+  ): Prediction {
+    return this.#answering(token, holder => {
+      const body = parsed(payload);
+      if (body === notJson) return refused(400);
+      const place = this.#placeFor(onProjects, project);
+      const standing = place && this.#standing(holder, place.project.organization);
+      const held = standing && place && this.#held(standing, place);
+      if (!place || !standing || !held || !this.#manages(held, place)) return notFound;
+      if (!matches) return refused(412);
+
+      const data = at(body, 'data');
+      const items: readonly unknown[] = Array.isArray(data) ? data : [];
+      const pointer = (index: number) => `/data/${index}`;
+      const toTeam = (index: number) => `${pointer(index)}/relationships/team`;
+      const names = items.map(item => at(item, 'relationships', 'team', 'data', 'id'));
+      const before = this.#grantsOn(project);
+      const presentOf = (name: unknown) => before.find(({ team }) => team === name);
+      const lost = names.flatMap((name, index) => {
+        if (typeof name !== 'string' || presentOf(name)) return [];
+        const team = this.#teams.get(name);
+        const mayBeNamed = team?.organization === place.project.organization && this.#mayName(standing, team);
+        return mayBeNamed ? [] : [toTeam(index)];
+      });
+      if (lost.length > 0) return refused(404, ...lost);
+
+      if (!isObject(body)) return refused(422, '');
+      if (!Array.isArray(data)) return refused(422, '/data');
+      const wanted: { readonly team: string; readonly chosen: Chosen }[] = [];
+      const faults = items.flatMap((item, index) => {
+        const name = names[index];
+        const repeated = typeof name === 'string' && names.indexOf(name) < index ? [toTeam(index)] : [];
+        const unsound = itemFaults(onProjects, item, pointer(index));
+        if (unsound.length > 0) return [...repeated, ...unsound];
+        const present = presentOf(name);
+        const id = at(item, 'id');
+        const misnamed = id === undefined || id === '' || id === present?.id ? [] : [`${pointer(index)}/id`];
+        const chosen = changed(onProjects, undefined, { data: item });
+        const wrong =
+          'refusedAt' in chosen ? chosen.refusedAt : this.#excess(onProjects, held, chosen, present?.chosen);
+        if (!('refusedAt' in chosen)) wanted.push({ team: name as string, chosen });
+        return [...repeated, ...misnamed, ...wrong.map(each => within(pointer(index), each))];
+      });
+      if (faults.length > 0) return refused(422, ...faults);
+
+      const removed = before.filter(({ team }) => !wanted.some(each => each.team === team));
+      for (const { id } of removed) this.#grants.delete(id);
+      const [added, altered]: [string[], string[]] = [[], []];
+      for (const { team, chosen } of wanted) {
+        const present = presentOf(team);
+        if (!present) {
+          const id = learnt[added.length] ?? `(id ${added.length})`;
+          this.#grants.set(id, { id, kind: onProjects, team, on: project, chosen });
+          added.push(id);
+        } else if (JSON.stringify(resource({ ...present, chosen })) !== JSON.stringify(resource(present))) {
+          present.chosen = chosen;
+          altered.push(present.id);
+        }
+      }
+      const meta = {
+        added,
+        changed: altered,
+        removed: removed.map(({ id }) => id),
+        unchanged: before.length - removed.length - altered.length,
+      };
+      return { status: 200, body: { ...this.#wholeList(standing, place), meta } };
     });
   }
 

@@ -29,6 +29,10 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
       writes++;
       await done(actor.put(path, { type, attributes }), `PUT ${path}`);
     },
+    putAll: async (path: string, data: unknown) => {
+      writes++;
+      await done(actor.put(path, data), `PUT ${path}`);
+    },
     delete: async (path: string, data?: unknown) => {
       writes++;
       await done(actor.delete(path, data), `DELETE ${path}`);
@@ -115,6 +119,9 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
   await owner.get(`/team-projects?filter[project][id]=${project.id}&filter[team][id]=${team.id}`);
   await owner.get(`/team-projects/${grant.id}`);
   await owner.patch(`/team-projects/${grant.id}`, 'team-projects', { access: 'write' });
+  // As it is, so that it is one change: each grant that it changed would be one more.
+  const whole = await owner.get(`/projects/${project.id}/team-projects`);
+  await owner.putAll(`/projects/${project.id}/team-projects`, whole.data);
 
   const newWorkspace = (name: string) => ({
     type: 'workspaces',
