@@ -10,7 +10,7 @@ import type { Document } from '../wire/document.ts';
 import { count, listOf, open, type TSchema, text, wholeList } from '../wire/schemas.ts';
 import { accepts, mostFlaws } from '../wire/validation.ts';
 import { get, namedIn, type Operation, pointerTo, put, type Request } from './operation.ts';
-import { decided, type TeamAccess, type TeamAccessResource } from './team-access-resource.ts';
+import { about, decided, type TeamAccess, type TeamAccessResource } from './team-access-resource.ts';
 
 /** The two operations; `Item` is what a body says of each team. */
 export const teamAccessList = <L extends Level | WorkspaceLevel, A>(
@@ -130,10 +130,9 @@ export const teamAccessList = <L extends Level | WorkspaceLevel, A>(
       // The caller may have taken its own sight of the others.
       const sightNow = sight(await standingOf(request, mayList));
       const list = listed(after.filter(({ team }) => sees(sightNow, team)));
-      const told = (action: string, before: Access | null, after: Access | null) => ({
+      const told = (action: string, of: Access, before: Access | null, after: Access | null) => ({
         audit: { resource: place, action },
-        organization,
-        id: params.id,
+        ...about(stand, of),
         before: before && shown(before),
         after: after && shown(after),
       });
@@ -148,12 +147,18 @@ export const teamAccessList = <L extends Level | WorkspaceLevel, A>(
           },
         },
         tagged: list,
-        change: { organization, id: params.id, before: listed(before).data, after: listed(after).data },
+        change: {
+          organization,
+          id: params.id,
+          project: stand.project,
+          before: listed(before).data,
+          after: listed(after).data,
+        },
         // Whoever reads the trail for what becomes of a team finds it here too.
         besides: [
-          ...removed.map(access => told('remove_team', access, null)),
-          ...changed.map(({ present, next }) => told('update_team_permissions', present, next)),
-          ...added.map(access => told('add_team', null, access)),
+          ...removed.map(access => told('remove_team', access, access, null)),
+          ...changed.map(({ present, next }) => told('update_team_permissions', next, present, next)),
+          ...added.map(access => told('add_team', access, null, access)),
         ],
       };
     },

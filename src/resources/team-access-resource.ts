@@ -102,6 +102,17 @@ export type TeamAccess<L extends string> = {
   readonly grant: Grant<L>;
 };
 
+/** What an audit row about team access concerns: it is one about its place. */
+export const about = (
+  { organization, project }: Standing,
+  { place, team }: Pick<TeamAccess<string>, 'place' | 'team'>,
+) => ({
+  organization,
+  id: place,
+  project,
+  team: team.id,
+});
+
 export type Columns<L extends string> = [
   id: string,
   place: string,

@@ -9,7 +9,7 @@ import { sql } from '../store/sql.ts';
 import { everywhere, standing, standings } from '../store/standing.ts';
 import { oneDocument, pagedDocument } from '../wire/schemas.ts';
 import { get, list, type Operation, patch, pointerTo, post, type Request, remove } from './operation.ts';
-import { type Columns, given, type TeamAccessResource } from './team-access-resource.ts';
+import { about, type Columns, given, type TeamAccessResource } from './team-access-resource.ts';
 
 /** The operations on one kind of team access. An audit row about team access is one about its place. */
 export const teamAccess = <L extends Level | WorkspaceLevel, A>(
@@ -17,13 +17,6 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(
 ): readonly Operation[] => {
   const { type, since, prefix, place, table, column, at, Creation, Update, Shown } = resource;
   const { wished, mayList, mayManage, sight, shown, documentOf, selected, fromRow, load, add, save, drop } = resource;
-
-  const about = ({ organization, project }: Standing, { place, team }: TeamAccess<L>) => ({
-    organization,
-    id: place,
-    project,
-    team: team.id,
-  });
 
   const path = `/api/v2/${type}` as const;
   const common = { family: type, since };
