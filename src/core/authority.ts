@@ -79,6 +79,12 @@ const givenOnProjects: { readonly [P in OrganizationPermission]?: Permissions } 
   'manage-policies': at('workspace-access.runs', 'read'),
 };
 
+/** Those that give anything on projects at all. */
+export const givingOnProjects: OrganizationAccess = organizationPermissions.reduce(
+  (all, permission) => (givenOnProjects[permission] === undefined ? all : all | bitOf(permission)),
+  0,
+);
+
 /** What `manage-workspaces` gives besides on the default project, where workspaces are created when no project is named. */
 const givenOnDefaultProject = at('workspace-access.create', true);
 
@@ -348,6 +354,21 @@ export const mayRemoveMember = (
 /** The organization whose audit trail the token reads. */
 export const auditedBy = (caller: Caller): string | undefined =>
   caller.kind === 'organization' || caller.kind === 'audit-trails' ? caller.organization : undefined;
+
+// What a change does to the caller itself
+
+/** What a caller manages, in the organization or in the place in question. */
+const managing: readonly ((standing: Standing) => boolean)[] = [
+  mayReadOrganization,
+  isOwner,
+  managesTeams,
+  standing => standing.project !== null && standing.workspace === null && mayManageTeamAccess(standing),
+  standing => standing.workspace !== null && mayAdministerWorkspace(standing),
+];
+
+/** Whether the caller could manage something before, in a place that is still there, that it no longer can. */
+export const locksOut = (before: Standing, after: Standing): boolean =>
+  managing.some(manages => manages(before) && !manages(after));
 
 // Users
 

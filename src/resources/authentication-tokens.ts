@@ -102,7 +102,10 @@ export const creating = <const P extends string>(path: P, told: Told, reach: Rea
       const { owner, organization, sight, slot, lasting } = await reach(request);
       const { description = null, 'expired-at': expiredAt } = request.body().data?.attributes ?? {};
       const old = slot === undefined ? undefined : await load(tx, inSlot(owner, slot));
-      if (old) await removeTokens(tx, [old.id]);
+      if (old) {
+        await request.affecting({ organization });
+        await removeTokens(tx, [old.id]);
+      }
       const id = request.newId('at');
       const secret = newToken(services.random);
       const token = {
@@ -155,6 +158,7 @@ export const revoking = <const P extends string>(path: P, told: Told, reach: Rea
       const token = found(await load(request.tx, inSlot(owner, slot)));
       const before = shownToken(token, sight);
       request.expectUnchanged(one(before));
+      await request.affecting({ organization });
       await revokeTokens(request.tx, [token], request.now);
       return { answer: undefined, change: { organization, id: token.id, team: teamOf(owner), before, after: null } };
     },
@@ -223,6 +227,7 @@ export const authenticationTokens = [
       const { token, sight } = await reachedToken(request);
       const before = shownToken(token, sight);
       request.expectUnchanged(one(before));
+      await request.affecting({ organization: organizationOf(token) });
       await revokeTokens(request.tx, [token], request.now);
       const change = { organization: organizationOf(token), id: token.id, team: token.team?.id, before, after: null };
       return { answer: undefined, change };

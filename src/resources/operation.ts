@@ -2,6 +2,7 @@
 
 import { type Caller, isUser } from '../core/authority.ts';
 import { Fault, type Flaw } from '../core/fault.ts';
+import type { Scope } from '../store/effect.ts';
 import { newId, type Prefix, type Random } from '../store/id.ts';
 import type { Tx } from '../store/store.ts';
 import type { Document, Resource } from '../wire/document.ts';
@@ -18,6 +19,7 @@ import {
 } from '../wire/paging.ts';
 import type { Static, TSchema } from '../wire/schemas.ts';
 import { type Check, checker } from '../wire/validation.ts';
+import { Effects } from './effect.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
@@ -50,6 +52,9 @@ export type Incoming = {
   readonly ifMatch: string | undefined;
 };
 
+/** The parameter that every write takes. */
+export const dryRun = 'dry-run';
+
 export const pointerTo = (relationship: string, within = '/data'): string => `${within}/relationships/${relationship}`;
 
 /** The id that a relationship of a resource names, whatever that resource is. */
@@ -70,6 +75,7 @@ export class Request<P extends string = string, B = unknown> {
   readonly rawBody: unknown;
   readonly #incoming: Incoming;
   readonly #operation: Operation;
+  readonly #effects: Effects;
 
   constructor(tx: Tx, incoming: Incoming, operation: Operation, services: Services) {
     this.tx = tx;
@@ -80,6 +86,7 @@ export class Request<P extends string = string, B = unknown> {
     this.rawBody = incoming.body;
     this.#incoming = incoming;
     this.#operation = operation;
+    this.#effects = new Effects(tx, incoming.caller);
   }
 
   newId(prefix: Prefix): string {
@@ -216,6 +223,21 @@ export class Request<P extends string = string, B = unknown> {
     const { ifMatch } = this.#incoming;
     if (ifMatch !== undefined && !matches(ifMatch, etag(JSON.stringify(present))))
       throw new Fault({ kind: 'changed meanwhile' });
+  }
+
+  /** Whether the write is only tried: all of it is done, told, and undone. */
+  get isDryRun(): boolean {
+    return this.#operation.method !== 'GET' && this.flag(dryRun);
+  }
+
+  /** Said before anything is saved: whose access may change, and where. What did is told in the audit row, and by a dry run. */
+  affecting(scope: Scope): Promise<void> {
+    return this.#effects.watch(scope, this.isDryRun);
+  }
+
+  /** To be called once all is saved. */
+  effects(): ReturnType<Effects['told']> {
+    return this.#effects.told();
   }
 
   /** A page of a list, with the operation's own filters in its links. */

@@ -112,13 +112,16 @@ export const addInvitation = (tx: Tx, id: string, organization: string, email: s
     values (${id}, ${organization}, null, ${email}, ${now})
     on conflict (lower(invited_email), organization_id) do nothing`);
 
+export const userWith = async (tx: Tx, email: string): Promise<string | undefined> => {
+  const row = await tx.row<[id: string]>(sql`select id from users where lower(email) = lower(cast(${email} as ctext))`);
+  return row?.[0];
+};
+
 /** A membership of the user with that e-mail, or an invitation until there is one. */
 export const invite = async (tx: Tx, id: string, organization: string, email: string, now: string): Promise<void> => {
-  const user = await tx.row<[id: string]>(
-    sql`select id from users where lower(email) = lower(cast(${email} as ctext))`,
-  );
+  const user = await userWith(tx, email);
   const added = user
-    ? await addMembership(tx, id, organization, user[0], now)
+    ? await addMembership(tx, id, organization, user, now)
     : await addInvitation(tx, id, organization, email, now);
   if (added === 0)
     throw invalid({

@@ -38,6 +38,7 @@ import {
   selected,
   shownMembership,
   shownUserOf,
+  userWith,
 } from './organization-membership-resource.ts';
 import { expectAnOwner } from './owners.ts';
 import { addTeamMember, shownTeamsOf, TeamResource } from './team-resource.ts';
@@ -187,8 +188,13 @@ export const organizationMemberships = [
       const { data } = request.body();
       const { email } = data.attributes;
       const id = request.newId('ou');
-      await invite(tx, id, stand.organization, email, now);
-      for (const [index, named] of (data.relationships?.teams?.data ?? []).entries()) {
+      const teams = data.relationships?.teams?.data ?? [];
+      const { organization } = stand;
+      const user = await userWith(tx, email);
+      if (user !== undefined)
+        await request.affecting({ organization, users: [user], through: teams.map(({ id }) => id) });
+      await invite(tx, id, organization, email, now);
+      for (const [index, named] of teams.entries()) {
         const team = found(
           await teamOnView(tx, named.id),
           team => team.organization === stand.organization && mayManageTeamMembership(stand, team),
@@ -220,6 +226,8 @@ export const organizationMemberships = [
       request.expectUnchanged(before);
       if (member.owner && member.self)
         throw new Fault({ kind: 'forbidden', detail: 'An owner cannot leave: leave the owners team first.' });
+      if (user !== null)
+        await request.affecting({ organization: stand.organization, users: [user], through: 'theirs' });
       await tx.run(sql`delete from organization_memberships where id = ${id}`);
       if (member.owner) await expectAnOwner(tx, stand.organization);
       const change = { organization: stand.organization, id, before: before.data, after: null };

@@ -124,6 +124,7 @@ const updating = {
     const { attributes = {}, relationships } = request.body().data;
     const next = changedOrganization(present, attributes);
     expectAgentPool(next.settings, relationships);
+    if (next.userTokens !== present.userTokens) await request.affecting({ organization: next.id });
     await save(tx, next);
     await expectAWayBack(tx, next.id, now, userTokensPointer);
     const answer = documentOf(next, stand);
@@ -195,13 +196,14 @@ export const organizations = [
       const blank = { id: request.newId('org'), name, email, createdAt: now, userTokens: true, settings: {} };
       const organization = changedOrganization(blank, attributes);
       expectAgentPool(organization.settings, relationships);
+      const [membership, team, home] = [request.newId('ou'), request.newId('team'), request.newId('prj')];
+      await request.affecting({ organization: organization.id, teams: [team], users: [user], projects: [home] });
       await addOrganization(tx, organization);
       await expectAWayBack(tx, organization.id, now, userTokensPointer);
-      const [membership, team] = [request.newId('ou'), request.newId('team')];
       await addMembership(tx, membership, organization.id, user, now);
       await addTeam(tx, newOwnersTeam(team, name), organization.id, now);
       await addTeamMember(tx, organization.id, team, membership, now);
-      const project = { id: request.newId('prj'), name: defaultProject, description: null, createdAt: now };
+      const project = { id: home, name: defaultProject, description: null, createdAt: now };
       await addProject(tx, project, organization.id, true);
       const place = onDefaultProjects(sql`organizations.id = ${organization.id}`);
       const answer = documentOf(organization, found(await standing(tx, caller, place)));
@@ -226,6 +228,7 @@ export const organizations = [
       const { stand, present } = await reached(request, mayManageOrganization);
       const before = documentOf(present, stand);
       request.expectUnchanged(before);
+      await request.affecting({ organization: present.id, teams: 'holders', projects: 'all' });
       await request.tx.run(sql`delete from organizations where id = ${present.id}`);
       const change = { organization: present.id, id: present.id, before: before.data, after: null };
       return { answer: undefined, change };

@@ -204,6 +204,7 @@ const create = post({
     const { name, description = null } = attributes;
     const settings = changedSettings({}, attributes, await settingsOf(tx, stand.organization));
     const id = request.newId('prj');
+    await request.affecting({ organization: stand.organization, teams: 'holders', projects: [id] });
     await addProject(tx, { id, name, description, createdAt: now, settings }, stand.organization);
     const tags = relationships?.['tag-bindings'];
     const bound = tags && (await saveTags(request, { type: 'projects', id }, tags.data));
@@ -257,6 +258,7 @@ const destroy = remove({
     request.expectUnchanged(before);
     if (stand.onDefaultProject) throw refused('The default project of an organization cannot be deleted.');
     const { id } = present.project;
+    await request.affecting({ organization: stand.organization, teams: 'holders', projects: [id] });
     const removed = await request.tx.run(sql`
       delete from projects
       where id = ${id} and not exists (select 1 from workspaces where project_id = ${id})`);
@@ -286,6 +288,13 @@ const moveIn = post({
       const detail = `These workspaces are not found, or this token may not move them: ${refused.join(', ')}`;
       throw new Fault({ kind: 'forbidden', detail });
     }
+    const moved = movable.filter(({ project }) => project !== params.id);
+    await request.affecting({
+      organization: stand.organization,
+      teams: 'holders',
+      workspaces: moved.flatMap(({ workspace }) => workspace ?? []),
+      projects: [...moved.flatMap(({ project }) => project ?? []), params.id],
+    });
     await tx.run(sql`
       update workspaces
       set project_id = ${params.id}, updated_at = ${now}

@@ -18,7 +18,7 @@ export const teamAccessList = <L extends Level | WorkspaceLevel, A>(
   Item: TSchema<{ id?: string; attributes: A; relationships: { team: unknown } }>,
 ): readonly Operation[] => {
   const { type, prefix, place, at, Shown, wished, mayList, mayManage, sight } = resource;
-  const { shown, loadAll, add, save, drop } = resource;
+  const { shown, touching, loadAll, add, save, drop } = resource;
   const path = `/api/v2/${place}s/:id/${type}` as const;
   const common = { path, family: type, since: 'not of the interface', success: 200 } as const;
 
@@ -122,6 +122,8 @@ export const teamAccessList = <L extends Level | WorkspaceLevel, A>(
         grant,
       }));
 
+      const touched = [...removed, ...changed.map(({ present }) => present), ...added].map(({ team }) => team);
+      await request.affecting(touching(stand, params.id, touched));
       await drop(tx, idsOf(removed));
       for (const { next } of changed) await save(tx, next.id, next.grant);
       for (const access of added) await add(tx, access, organization, now);

@@ -138,6 +138,13 @@ export const teamAccessResource = <L extends Level | WorkspaceLevel, A>(differen
 
   const documentOf = (access: TeamAccess<L>): Document => one(shown(access));
 
+  /** Whom and where a change to the access of these teams may touch. */
+  const touching = ({ organization }: Standing, placeId: string, teams: readonly TeamAccess<L>['team'][]) => ({
+    organization,
+    teams: teams.map(({ id }) => id),
+    [`${place}s`]: [placeId],
+  });
+
   // Storage
 
   const selected = sql`
@@ -201,7 +208,7 @@ export const teamAccessResource = <L extends Level | WorkspaceLevel, A>(differen
 
   const drop = (tx: Tx, ids: readonly string[]) => tx.run(sql`delete from ${table} where id in (${ids})`);
 
-  return { ...differences, shown, documentOf, selected, fromRow, load, loadAll, add, save, drop };
+  return { ...differences, shown, documentOf, touching, selected, fromRow, load, loadAll, add, save, drop };
 };
 
 export type TeamAccessResource<L extends Level | WorkspaceLevel, A> = ReturnType<typeof teamAccessResource<L, A>>;

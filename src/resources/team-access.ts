@@ -16,7 +16,8 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(
   resource: TeamAccessResource<L, A>,
 ): readonly Operation[] => {
   const { type, since, prefix, place, table, column, at, Creation, Update, Shown } = resource;
-  const { wished, mayList, mayManage, sight, shown, documentOf, selected, fromRow, load, add, save, drop } = resource;
+  const { wished, mayList, mayManage, sight, shown, documentOf, touching, selected, fromRow, load, add, save, drop } =
+    resource;
 
   const path = `/api/v2/${type}` as const;
   const common = { family: type, since };
@@ -102,6 +103,7 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(
       );
       const grant = given(resource, stand, wished(request.body().data.attributes));
       const created = { id: request.newId(prefix), place: placeId, team, grant };
+      await request.affecting(touching(stand, placeId, [team]));
       await add(tx, created, stand.organization, now);
       const answer = documentOf(created);
       return {
@@ -126,6 +128,7 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(
       request.expectUnchanged(before);
       const wish = wished(request.body().data.attributes);
       const grant = given(resource, stand, wish, { changes: present.grant });
+      await request.affecting(touching(stand, present.place, [present.team]));
       await save(request.tx, present.id, grant);
       const answer = documentOf({ ...present, grant });
       return {
@@ -146,6 +149,7 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(
       const { present, stand } = await reached(request, mayManage);
       const before = documentOf(present);
       request.expectUnchanged(before);
+      await request.affecting(touching(stand, present.place, [present.team]));
       await drop(request.tx, [present.id]);
       return {
         answer: undefined,

@@ -28,15 +28,15 @@ const matching = {
 type Kind = keyof typeof matching;
 
 /** A membership and what its user is called: by username, or by e-mail who is only invited. */
-type Member = { readonly membership: string; readonly called: string };
+type Member = { readonly membership: string; readonly called: string; readonly user: string | null };
 
 const memberNamed = async (tx: Tx, organization: string, kind: Kind, id: string): Promise<Member | undefined> => {
-  const row = await tx.row<[membership: string, called: string]>(sql`
-    select organization_memberships.id, coalesce(users.username, organization_memberships.invited_email)
+  const row = await tx.row<[membership: string, called: string, user: string | null]>(sql`
+    select organization_memberships.id, coalesce(users.username, organization_memberships.invited_email), users.id
     from organization_memberships
     left join users on users.id = organization_memberships.user_id
     where organization_id = ${organization} and ${matching[kind](id)}`);
-  return row && { membership: row[0], called: row[1] };
+  return row && { membership: row[0], called: row[1], user: row[2] };
 };
 
 /** Whether it was in the team. */
@@ -58,6 +58,13 @@ const named = async (request: MembershipRequest, organization: string, kind: Kin
   for (const id of ids) members.push({ id, member: await memberNamed(request.tx, organization, kind, id) });
   return members;
 };
+
+/** Who is only invited has no access yet. */
+const affected = (organization: string, team: string, members: Awaited<ReturnType<typeof named>>) => ({
+  organization,
+  users: members.flatMap(({ member }) => member?.user ?? []),
+  through: [team],
+});
 
 const told = (members: readonly Member[]) => ({
   'organization-memberships': members.map(({ membership }) => membership),
@@ -88,6 +95,7 @@ const adding = (kind: Kind) =>
           : [],
       );
       if (flaws.length > 0) throw invalid(...flaws);
+      await request.affecting(affected(stand.organization, team.id, members));
       const added = [];
       for (const { member } of members)
         if (member && (await addTeamMember(request.tx, stand.organization, team.id, member.membership, request.now)))
@@ -107,8 +115,10 @@ const removing = (kind: Kind) =>
     failures: [403, 404, 422],
     run: async request => {
       const { stand, team } = await reachedTeam(request, mayManageTeamMembership);
+      const members = await named(request, stand.organization, kind);
+      await request.affecting(affected(stand.organization, team.id, members));
       const removed = [];
-      for (const { member } of await named(request, stand.organization, kind))
+      for (const { member } of members)
         if (member && (await removeTeamMember(request.tx, team.id, member.membership))) removed.push(member);
       if (team.owners) await expectAnOwner(request.tx, stand.organization);
       return changeOf(stand.organization, team.id, removed, []);

@@ -156,6 +156,7 @@ export const teamTokens = [
       const tokens = await loadTokens(request.tx, sql`${which} and authentication_tokens.id in (${named})`);
       const ids = tokens.map(({ id }) => id);
       for (const [index, id] of named.entries()) found(id, id => ids.includes(id), `/data/${index}/id`);
+      await request.affecting({ organization });
       await revokeTokens(request.tx, tokens, request.now);
       const [team, ...others] = new Set(tokens.map(({ owner }) => owner.id));
       const change = {

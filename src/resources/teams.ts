@@ -211,7 +211,10 @@ export const teams = [
       const stand = found(await standing(tx, caller, inOrganizationNamed(params.organization)), mayCreateTeam);
       const { attributes } = request.body().data;
       const blank = newTeam(request.newId('team'), params.organization, attributes.name);
-      await addTeam(tx, decided(blank, attributes, stand), stand.organization, now);
+      const made = decided(blank, attributes, stand);
+      if (made.organizationAccess !== 0)
+        await request.affecting({ organization: stand.organization, teams: [made.id], projects: 'all' });
+      await addTeam(tx, made, stand.organization, now);
       const team = shownTeam(found(await loadTeam(tx, blank.id)), stand, caller);
       const answer = one(team, await included(request, stand, [blank.id]));
       return { answer, change: { ...about(stand, blank), before: null, after: team } };
@@ -233,7 +236,10 @@ export const teams = [
       const before = one(shownTeam(present, stand, request.caller));
       request.expectUnchanged(before);
       const next = decided(present, request.body().data.attributes ?? {}, stand);
-      await saveTeam(request.tx, next, stand.organization);
+      const { organization } = stand;
+      if (next.organizationAccess !== present.organizationAccess)
+        await request.affecting({ organization, teams: [next.id], projects: 'all', through: [next.id] });
+      await saveTeam(request.tx, next, organization);
       // The change may have touched the caller's own standing.
       const { stand: after } = found(await standingAtTeam(request.tx, request.caller, present.id));
       const team = shownTeam(next, after, request.caller);
@@ -255,6 +261,7 @@ export const teams = [
       const before = one(shownTeam(present, stand, request.caller));
       request.expectUnchanged(before);
       if (present.owners) throw refused('The owners team cannot be deleted.');
+      await request.affecting({ organization: stand.organization, teams: [present.id], through: [present.id] });
       await request.tx.run(sql`delete from teams where id = ${present.id}`);
       const change = { ...about(stand, present), before: before.data, after: null };
       return { answer: undefined, change };

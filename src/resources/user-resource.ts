@@ -201,6 +201,20 @@ const expectFree = async (tx: Tx, { id, username, email }: NewUser): Promise<voi
 
 export type Membership = { readonly id: string; readonly organization: string };
 
+/** The invitations under an e-mail, and the teams that they are to. */
+export const invitationsTo = async (tx: Tx, email: string) => {
+  const rows = await tx.rows<[organization: string, teams: string | null]>(sql`
+    select organization_id, (
+      select string_agg(team_id, ',' order by team_id)
+      from team_memberships
+      where membership_id = organization_memberships.id
+    )
+    from organization_memberships
+    where lower(invited_email) = lower(cast(${email} as ctext))
+    order by id`);
+  return rows.map(([organization, teams]) => ({ organization, teams: teams?.split(',') ?? [] }));
+};
+
 /** Invitations under a user's e-mail become its memberships; where it is a member already, their teams become its teams. */
 const acceptInvitations = async (tx: Tx, { id, email }: NewUser): Promise<Membership[]> => {
   const invited = await tx.rows<[id: string, organization: string]>(sql`

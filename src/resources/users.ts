@@ -13,6 +13,7 @@ import {
   type Columns,
   expectAnAdmin,
   fromRow,
+  invitationsTo,
   loadUser,
   type Membership,
   membershipsOf,
@@ -58,6 +59,12 @@ const gone = (memberships: readonly Membership[], { id: user, email }: Pick<User
     before: { status: 'active', email, user },
     after: null,
   }));
+
+/** Whoever accepts invitations comes into their teams. */
+const accepting = async (request: Request, { id, email }: Pick<User, 'id' | 'email'>): Promise<void> => {
+  for (const { organization, teams } of await invitationsTo(request.tx, email))
+    await request.affecting({ organization, users: [id], through: teams });
+};
 
 const path = '/api/v2/admin/users';
 const common = { family: 'users', since: 'before the dated list' } as const;
@@ -123,6 +130,7 @@ export const users = [
       expectSiteAdmin(request.caller);
       const { username, email, 'is-admin': admin = false } = request.body().data.attributes;
       const user = { id: request.newId('user'), username, email, unconfirmedEmail: null, admin };
+      await accepting(request, user);
       const accepted = await addUser(request.tx, user, request.now);
       const answer = documentOf(user);
       const change = { organization: null, id: user.id, before: null, after: answer.data };
@@ -148,6 +156,7 @@ export const users = [
       // An e-mail that a site admin sets is confirmed by it, also the present one over one that was asked for.
       const unconfirmedEmail = attributes.email === undefined ? present.unconfirmedEmail : null;
       const next = { ...present, username, email, unconfirmedEmail, admin };
+      await accepting(request, next);
       const accepted = await saveUser(request.tx, next);
       await expectAnAdmin(request.tx);
       const answer = documentOf(next);
@@ -170,6 +179,10 @@ export const users = [
       request.expectUnchanged(before);
       const owned = await ownedBy(tx, present.id);
       const left = await membershipsOf(tx, present.id);
+      for (const { organization } of left)
+        await request.affecting({ organization, users: [present.id], through: 'theirs' });
+      // With its tokens.
+      await request.affecting({ organization: null });
       await tx.run(sql`delete from users where id = ${present.id}`);
       await expectAnAdmin(tx);
       for (const organization of owned) await expectAnOwner(tx, organization);

@@ -291,6 +291,13 @@ const operationsAt = <const P extends typeof byId | typeof byName>(path: P): Ope
       const { name = present.name, ...wished } = attributes;
       const tags = tagsWished(relationships);
       const settings = changedSettings(present.settings, wished, present.inherited);
+      if (moves)
+        await request.affecting({
+          organization: stand.organization,
+          teams: 'holders',
+          workspaces: [present.id],
+          projects: [present.project, target],
+        });
       await save(request.tx, {
         ...present,
         project: target ?? present.project,

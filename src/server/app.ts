@@ -7,6 +7,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import { Fault, type Problem } from '../core/fault.ts';
 import { actorOf } from '../resources/authentication-token-resource.ts';
+import { withEffect } from '../resources/effect.ts';
 import { operations } from '../resources/index.ts';
 import { type Incoming, type Read, Request, type Services, type Write } from '../resources/operation.ts';
 import { addAuditEvent } from '../store/audit.ts';
@@ -23,6 +24,7 @@ import { Ending } from './ending.ts';
 import { Metrics } from './metrics.ts';
 import { type OpenOperation, openOperations } from './open-operations.ts';
 import { Readiness } from './readiness.ts';
+import { Rehearsed } from './rehearsed.ts';
 import { answerOddRequests, clientErrorHandler, guardHandshakes, longestHandshake } from './sockets.ts';
 import type { Tracing } from './tracing.ts';
 
@@ -144,29 +146,47 @@ export const buildApp = ({
     });
   };
 
+  const written = (operation: Write, request: FastifyRequest) => async (tx: Tx) => {
+    // Once more: what is committed is authorised by the state it is committed against.
+    const caller = await callerOf(tx, request);
+    const asked = new Request(tx, incoming(request, caller), operation, services);
+    const { isDryRun } = asked;
+    const changed = await operation.run(asked);
+    const effects = await asked.effects();
+    const changes = [{ ...changed.change, audit: operation.audit }, ...(changed.besides ?? [])];
+    for (const [index, { audit, ...change }] of changes.entries()) {
+      // Of several rows that an organization gets, the first tells the effect of all.
+      const isFirst = changes.findIndex(({ organization }) => organization === change.organization) === index;
+      await addAuditEvent(tx, {
+        id: newUuid(services.random),
+        organization: change.organization,
+        action: audit.action,
+        resource: { type: audit.resource, id: change.id },
+        actor: { ...actorOf(caller), name: caller.name },
+        token: caller.token,
+        request: request.id,
+        createdAt: services.now().toISOString(),
+        before: change.before,
+        after: change.after,
+        effect: isFirst ? effects.in(change.organization) : null,
+        project: change.project,
+        team: change.team,
+      });
+    }
+    if (isDryRun) throw new Rehearsed(withEffect(changed.answer, effects.seen));
+    return changed;
+  };
+
   const serveWrite = (operation: Write) => async (request: FastifyRequest, reply: FastifyReply) => {
-    const { answer, tagged } = await storeFor(request).write(async tx => {
-      // Once more: what is committed is authorised by the state it is committed against.
-      const caller = await callerOf(tx, request);
-      const changed = await operation.run(new Request(tx, incoming(request, caller), operation, services));
-      for (const { audit, ...change } of [{ ...changed.change, audit: operation.audit }, ...(changed.besides ?? [])])
-        await addAuditEvent(tx, {
-          id: newUuid(services.random),
-          organization: change.organization,
-          action: audit.action,
-          resource: { type: audit.resource, id: change.id },
-          actor: { ...actorOf(caller), name: caller.name },
-          token: caller.token,
-          request: request.id,
-          createdAt: services.now().toISOString(),
-          before: change.before,
-          after: change.after,
-          project: change.project,
-          team: change.team,
-        });
-      return changed;
-    });
-    return answer ? sendDocument(reply, operation.success, answer, { tagged }) : reply.code(operation.success).send();
+    try {
+      const { answer, tagged } = await storeFor(request).write(written(operation, request));
+      return answer ? sendDocument(reply, operation.success, answer, { tagged }) : reply.code(operation.success).send();
+    } catch (error) {
+      if (!(error instanceof Rehearsed)) throw error;
+      // A tag would be of what is not there.
+      const status = operation.success === 204 ? 200 : operation.success;
+      return sendText(reply, status, mediaType, JSON.stringify(error.answer));
+    }
   };
 
   const serveOpen = (operation: OpenOperation) => async (_: FastifyRequest, reply: FastifyReply) => {

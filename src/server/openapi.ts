@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, from the same operations that are served. */
 
-import type { Operation } from '../resources/operation.ts';
+import { EffectSchema, effectDocument, withEffectShown } from '../resources/effect.ts';
+import { dryRun, type Operation } from '../resources/operation.ts';
 import { mediaType } from '../wire/document.ts';
 import { inKiB, largestBody } from '../wire/limits.ts';
 import { type PageSizes, sizesOf } from '../wire/paging.ts';
@@ -49,7 +50,15 @@ const pageParameters = ({ largest, byDefault, unasked }: PageSizes) => [
   },
 ];
 
+const dryRunParameter = {
+  name: dryRun,
+  in: 'query',
+  description: 'Does nothing, and answers as if it had, without an ETag; meta.effect tells what it would do to access',
+  schema: { type: 'boolean', default: false },
+};
+
 const parametersOf = ({
+  method,
   path,
   paged,
   pageSizes,
@@ -81,6 +90,7 @@ const parametersOf = ({
     ? [{ name: 'sort', in: 'query', schema: { type: 'string', enum: sorts.flatMap(by => [by, `-${by}`]) } }]
     : []),
   ...(paged ? pageParameters(sizesOf(pageSizes)) : []),
+  ...(method === 'GET' ? [] : [dryRunParameter]),
   ...(failures.includes(412)
     ? [{ name: 'If-Match', in: 'header', description: 'The ETag last read', schema: { type: 'string' } }]
     : []),
@@ -95,6 +105,11 @@ const etagHeader = { ETag: { description: 'For If-Match', schema: { type: 'strin
 /** A body that may be left out demands nothing. */
 const isRequired = (schema: object): boolean => 'required' in schema;
 
+const effectReference = { $ref: '#/components/schemas/effect' };
+
+const answerOf = ({ method, answer }: Operation) =>
+  answer && method !== 'GET' ? withEffectShown(answer, effectReference) : answer;
+
 const operationObject = (operation: Operation) => ({
   operationId: operationId(operation),
   summary: operation.summary,
@@ -107,8 +122,11 @@ const operationObject = (operation: Operation) => ({
     [operation.success]: {
       description: titles[operation.success],
       headers: operation.answer ? { ...requestIdHeader, ...etagHeader } : requestIdHeader,
-      ...(operation.answer && content(operation.answer, operation.plain ? plainMediaType : mediaType)),
+      ...(operation.answer && content(answerOf(operation), operation.plain ? plainMediaType : mediaType)),
     },
+    ...(operation.success === 204 && {
+      200: { description: 'Of a dry run', headers: requestIdHeader, ...content(effectDocument(effectReference)) },
+    }),
     ...Object.fromEntries(
       failuresOf(operation).map(status => [
         status,
@@ -165,7 +183,7 @@ const published = (value: unknown, schemas: Schemas): unknown => {
 };
 
 export const openapi = (operations: readonly (Operation | OpenOperation)[], version: string, publicUrl: string) => {
-  const schemas: Schemas = { errors: published(errorDocument, {}) };
+  const schemas: Schemas = { errors: published(errorDocument, {}), effect: published(EffectSchema, {}) };
   const paths = Object.entries(Object.groupBy(operations, ({ path }) => pathIn(path))).map(([path, at = []]) => [
     path,
     Object.fromEntries(

@@ -28,6 +28,7 @@ import { Fault } from '../core/fault.ts';
 import type { Sql } from '../store/sql.ts';
 import { StartFault, type Store, type Tx, Unavailable } from '../store/store.ts';
 import { routeOf } from './metrics.ts';
+import { Rehearsed } from './rehearsed.ts';
 
 export type Tracing = {
   /** Begins the span of a request; it ends with the answer. */
@@ -71,7 +72,7 @@ export const startTracing = ({
   const system = { 'db.system.name': store.engine === 'postgres' ? 'postgresql' : store.engine };
   const contexts = new WeakMap<FastifyRequest, Context>();
 
-  /** A span around a piece of work of the database; a refusal by our own rules is none of its errors. */
+  /** A span around a piece of work of the database; neither a refusal by our own rules nor a dry run is an error of its. */
   const around = async <T>(
     name: string,
     attributes: Attributes,
@@ -82,7 +83,8 @@ export const startTracing = ({
     try {
       return await work(trace.setSpan(parent, span));
     } catch (error) {
-      if (!(error instanceof Fault)) failed(span, error instanceof Unavailable ? error.reason : (error as Error).name);
+      if (!(error instanceof Fault || error instanceof Rehearsed))
+        failed(span, error instanceof Unavailable ? error.reason : (error as Error).name);
       throw error;
     } finally {
       span.end();

@@ -123,6 +123,8 @@ export class Client {
     }
     const answer = operation.responses[status];
     assert.ok(answer, `${where}, which its operation does not declare`);
+    if (status < 300)
+      assert.equal(body?.meta?.effect !== undefined, isDryRun(method, url), `${where}: an effect, in a dry run alone`);
     this.checked++;
     this.seen.add(`${method} ${known?.path} ${status}`);
     const [media, content] = Object.entries(answer.content ?? {})[0] ?? [];
@@ -131,7 +133,9 @@ export class Client {
       assert.equal(text, '', `${where} with a body`);
       return;
     }
-    if (status < 300 && path.startsWith('/api/'))
+    if (status < 300 && isDryRun(method, url))
+      assert.equal(headers.etag, undefined, `${where} with an ETag of nothing`);
+    else if (status < 300 && path.startsWith('/api/'))
       assert.match(headers.etag ?? '', /^"[\w-]{22}"$/, `${where} without an ETag`);
     const validate = this.#validator(`${method} ${known?.path} ${status}`, path.startsWith('/api/'), content.schema);
     assert.ok(validate(body), `${where}: ${JSON.stringify(validate.errors)} in ${text}`);
@@ -147,6 +151,8 @@ export class Client {
     return validate;
   }
 }
+
+const isDryRun = (method: string, url: string): boolean => method !== 'GET' && /[?&]dry-run=true(&|$)/.test(url);
 
 /** The document is open to attributes that come later; of those that are there now, the tests want each declared. */
 const closed = (schema: Json): Json => {

@@ -1,0 +1,371 @@
+/** The facts that a write may touch, as they are at one time: whom, where, and what they hold there. */
+
+import type { Access, Grant, Level, WorkspaceGrant, WorkspaceLevel } from '../core/access.ts';
+import { type Caller, givingOnProjects, type Sight } from '../core/authority.ts';
+import { type Facts, grantKey, type Place, type Reach, type Team, type User } from '../core/effect.ts';
+import { type Sql, sql } from './sql.ts';
+import { grantOf, ownersTeam } from './standing.ts';
+import type { Tx } from './store.ts';
+
+/** Whose access a write may change, and where. Without anybody, it is the caller's own way in that may change. */
+export type Scope = {
+  /** Null where it is about no organization: about a user's tokens. */
+  readonly organization: string | null;
+  /** Teams that gain or lose themselves, and their members with them; `holders` are all that hold anything in the places. */
+  readonly teams?: readonly string[] | 'holders';
+  /** Users who come into teams or leave them. */
+  readonly users?: readonly string[];
+  readonly projects?: readonly string[] | 'all';
+  readonly workspaces?: readonly string[];
+  /** And wherever these teams hold anything; `theirs` are those of the users. */
+  readonly through?: readonly string[] | 'theirs';
+};
+
+/** What of it is looked at: no write is to take longer the larger the organization. */
+export type Extent = Reach & {
+  readonly organization: string;
+  readonly projects: readonly string[];
+  readonly workspaces: readonly string[];
+  readonly complete: boolean;
+};
+
+const most = 1_000;
+
+const idsOf = async (tx: Tx, statement: Sql): Promise<string[]> =>
+  (await tx.rows<[id: string]>(statement)).map(([id]) => id);
+
+const givesAnything = sql`(teams.name = ${ownersTeam} or (teams.organization_access & ${givingOnProjects}) <> 0)`;
+
+/** The teams that anybody in the view knows of. */
+const seenTeams = (sight: Sight): Sql => {
+  if (sight === 'all') return sql`1 = 1`;
+  const own = sql`teams.id in (${sight.own})`;
+  return sight.listed ? sql`(teams.visibility = 'organization' or ${own})` : own;
+};
+
+const placesOf = async (tx: Tx, { users = [], through = [], ...scope }: Scope) => {
+  const { organization, projects = [], workspaces = [] } = scope;
+  const all = () =>
+    idsOf(
+      tx,
+      sql`
+        select id
+        from projects
+        where organization_id = ${organization}
+        order by created_at, id
+        limit ${most + 1}`,
+    );
+  const teams =
+    through === 'theirs'
+      ? await idsOf(
+          tx,
+          sql`
+            select team_memberships.team_id
+            from organization_memberships
+            join team_memberships on team_memberships.membership_id = organization_memberships.id
+            where organization_memberships.user_id in (${users})
+              and organization_memberships.organization_id = ${organization}
+            order by team_memberships.team_id
+            limit ${most}`,
+        )
+      : through;
+  if (teams.length === 0) return { projects: projects === 'all' ? await all() : projects, workspaces };
+  const everywhere =
+    projects === 'all' ||
+    (await tx.row(sql`select id from teams where teams.id in (${teams}) and ${givesAnything} limit 1`)) !== undefined;
+  const granted = await idsOf(
+    tx,
+    sql`
+      select distinct workspace_id
+      from team_workspaces
+      where team_id in (${teams})
+      order by workspace_id
+      limit ${most + 1}`,
+  );
+  if (everywhere) return { projects: await all(), workspaces: [...workspaces, ...granted] };
+  const grantedProjects = await idsOf(
+    tx,
+    sql`
+      select distinct project_id
+      from team_projects
+      where team_id in (${teams})
+      order by project_id
+      limit ${most + 1}`,
+  );
+  return { projects: [...projects, ...grantedProjects], workspaces: [...workspaces, ...granted] };
+};
+
+const holdersIn = (
+  tx: Tx,
+  organization: string,
+  { projects, workspaces }: Pick<Extent, 'projects' | 'workspaces'>,
+  sight: Sight,
+): Promise<string[]> =>
+  idsOf(
+    tx,
+    sql`
+      select id
+      from teams
+      where organization_id = ${organization} and (
+        (${givesAnything} and ${seenTeams(sight)})
+        or id in (select team_id from team_projects where project_id in (${projects}))
+        or id in (select team_id from team_workspaces where workspace_id in (${workspaces}))
+      )
+      order by created_at, id
+      limit ${most + 1}`,
+  );
+
+/** Where and whom a scope is about. */
+const extentOf = async (tx: Tx, scope: Scope, sight: Sight): Promise<Extent> => {
+  const { organization, teams: wanted = [], users = [] } = scope;
+  if (organization === null)
+    return { organization: '', teams: [], users: [], projects: [], workspaces: [], places: [], complete: true };
+  const found = await placesOf(tx, scope);
+  const projects = [...new Set(found.projects)].slice(0, most);
+  const workspaces = [...new Set(found.workspaces)].slice(0, most - projects.length);
+  const teams = wanted === 'holders' ? await holdersIn(tx, organization, { projects, workspaces }, sight) : wanted;
+  const some = { teams: teams.slice(0, most), users: users.slice(0, most - Math.min(teams.length, most)) };
+  const complete =
+    new Set([...found.projects, ...found.workspaces]).size === projects.length + workspaces.length &&
+    teams.length + users.length === some.teams.length + some.users.length;
+  return { organization, ...some, projects, workspaces, places: [...projects, ...workspaces], complete };
+};
+
+type PeopleColumns = [
+  user: string | null,
+  username: string,
+  userSince: string,
+  team: string | null,
+  name: string,
+  visibility: string,
+  organizationAccess: number,
+  since: string,
+];
+
+/** The members of these teams, as memberships; no more than there is room for. */
+const membersOf = ({ organization, teams, users }: Extent, sight: Sight): Sql => sql`
+  select id
+  from (
+    select member.id, member.created_at
+    from teams
+    join team_memberships on team_memberships.team_id = teams.id
+    join organization_memberships as member on member.id = team_memberships.membership_id
+    where teams.id in (${teams}) and teams.organization_id = ${organization} and ${seenTeams(sight)}
+      and member.user_id is not null
+    group by member.id, member.created_at
+    order by member.created_at, member.id
+    limit ${Math.max(most - teams.length - users.length, 0) + 1}
+  ) as page`;
+
+/** The caller, the teams and the users with all their teams; the first row is of the way in. */
+const peopleIn = (tx: Tx, extent: Extent, caller: Caller, besides?: Sql): Promise<PeopleColumns[]> => {
+  const { organization } = extent;
+  const teams = caller.kind === 'team' ? [...extent.teams, caller.team] : extent.teams;
+  const users = caller.kind === 'user' ? [...extent.users, caller.user] : extent.users;
+  return tx.rows<PeopleColumns>(sql`
+    select cast(null as ctext), cast(null as ctext), cast(null as ctext), cast(null as ctext), cast(null as ctext),
+      cast(null as ctext),
+      (select count(*) from organizations where id = ${organization})
+      + 2 * (select count(*) from organizations where id = ${organization} and user_tokens_enabled = 1)
+      + 4 * (select count(*) from authentication_tokens where id = ${caller.token}),
+      cast(null as ctext)
+    union all
+    select null, null, null, id, name, visibility, organization_access, created_at
+    from teams
+    where id in (${teams}) and organization_id = ${organization}
+    union all
+    select users.id, users.username, users.created_at,
+      teams.id, teams.name, teams.visibility, teams.organization_access, teams.created_at
+    from organization_memberships
+    join users on users.id = organization_memberships.user_id
+    left join team_memberships on team_memberships.membership_id = organization_memberships.id
+    left join teams on teams.id = team_memberships.team_id
+    where organization_memberships.id in (
+      select id
+      from organization_memberships
+      where user_id in (${users}) and organization_id = ${organization}
+      ${besides ? sql`union ${besides}` : sql``}
+    )
+    order by 1, 4`);
+};
+
+type PlaceColumns = [
+  project: string,
+  name: string,
+  isDefault: number,
+  since: string,
+  workspace: string | null,
+  workspaceName: string,
+  workspaceSince: string,
+  team: string | null,
+  access: Access | Access<WorkspaceLevel> | null,
+  chosen: number | null,
+  beyond: number | null,
+];
+
+/** The places, and what these teams are granted there; a workspace's project comes with it. */
+const placesWith = async (
+  tx: Tx,
+  { projects, workspaces }: Extent,
+  teams: readonly string[],
+): Promise<PlaceColumns[]> => {
+  if (projects.length + workspaces.length === 0) return [];
+  const theirs = sql`union select project_id from workspaces where id in (${workspaces})`;
+  const onWorkspaces = sql`
+    union all
+    select projects.id, projects.name, projects.is_default, projects.created_at,
+      workspaces.id, workspaces.name, workspaces.created_at,
+      team_workspaces.team_id, team_workspaces.access, team_workspaces.chosen, team_workspaces.beyond
+    from workspaces
+    join projects on projects.id = workspaces.project_id
+    left join team_workspaces
+      on team_workspaces.workspace_id = workspaces.id and team_workspaces.team_id in (${teams})
+    where workspaces.id in (${workspaces})`;
+  return tx.rows<PlaceColumns>(sql`
+    select projects.id, projects.name, projects.is_default, projects.created_at,
+      cast(null as ctext), cast(null as ctext), cast(null as ctext),
+      team_projects.team_id, team_projects.access, team_projects.chosen, team_projects.beyond
+    from projects
+    left join team_projects on team_projects.project_id = projects.id and team_projects.team_id in (${teams})
+    where projects.id in (
+      select id from projects where id in (${projects}) ${workspaces.length > 0 ? theirs : sql``}
+    )
+    ${workspaces.length > 0 ? onWorkspaces : sql``}
+    order by 1, 5, 8`);
+};
+
+/** The facts of an extent now. */
+export const factsOf = async (tx: Tx, extent: Extent, caller: Caller, besides?: Sql): Promise<Facts> => {
+  const teams = new Map<string, Team>();
+  const users = new Map<string, User>();
+  let wayIn = 0;
+  for (const [user, username, userSince, id, name, visibility, organizationAccess, createdAt] of await peopleIn(
+    tx,
+    extent,
+    caller,
+    besides,
+  )) {
+    if (user === null && id === null) wayIn = organizationAccess;
+    if (id !== null && !teams.has(id))
+      teams.set(id, { id, name, visibility, createdAt, owners: name === ownersTeam, organizationAccess });
+    if (user === null) continue;
+    const { teams: others = [] } = users.get(user) ?? {};
+    const own = id === null ? others : [...others, id];
+    users.set(user, { id: user, name: username, createdAt: userSince, teams: own });
+  }
+
+  const places = new Map<string, Place>();
+  const grants = new Map<string, Grant>();
+  const workspaceGrants = new Map<string, WorkspaceGrant>();
+  for (const [
+    id,
+    name,
+    isDefault,
+    createdAt,
+    workspace,
+    workspaceName,
+    workspaceSince,
+    team,
+    ...columns
+  ] of await placesWith(tx, extent, [...teams.keys()])) {
+    const [access, chosen, beyond] = columns;
+    const project = { project: { id, name, createdAt }, onDefaultProject: isDefault === 1 };
+    if (workspace === null) places.set(id, project);
+    else
+      places.set(workspace, {
+        ...project,
+        workspace: { id: workspace, name: workspaceName, createdAt: workspaceSince },
+      });
+    if (team === null) continue;
+    const granted = (place: string) => grantKey(team, place);
+    if (workspace === null) grants.set(granted(id), grantOf<Level>(access as Access, chosen, beyond) as Grant);
+    else
+      workspaceGrants.set(
+        granted(workspace),
+        grantOf<WorkspaceLevel>(access as Access<WorkspaceLevel>, chosen, beyond) as WorkspaceGrant,
+      );
+  }
+  return {
+    organization: extent.organization,
+    exists: (wayIn & 1) !== 0,
+    takesUserTokens: (wayIn & 2) !== 0,
+    tokenLives: (wayIn & 4) !== 0,
+    places,
+    teams,
+    users,
+    grants,
+    workspaceGrants,
+  };
+};
+
+/** The facts before a write, and the extent in which they are looked at again after it: members, too, may be gone then. */
+export const firstLook = async (
+  tx: Tx,
+  scope: Scope,
+  caller: Caller,
+  sight: Sight = 'all',
+): Promise<{ readonly extent: Extent; readonly facts: Facts }> => {
+  const extent = await extentOf(tx, scope, sight);
+  const { teams, users } = extent;
+  const facts = await factsOf(tx, extent, caller, teams.length > 0 ? membersOf(extent, sight) : undefined);
+  const touched = new Set(teams);
+  const members = [...facts.users.values()]
+    .filter(({ id, teams }) => !users.includes(id) && teams.some(team => touched.has(team)))
+    .map(({ id }) => id);
+  const room = most - teams.length - users.length;
+  const some = members.slice(0, Math.max(room, 0));
+  const complete = extent.complete && some.length === members.length;
+  return { extent: { ...extent, users: [...users, ...some], complete }, facts };
+};
+
+/** What a team that has a member who is no owner holds on a project, or in the whole organization. */
+export type PlainHolding = { readonly project: string | null; readonly team: Team; readonly grant: Grant | undefined };
+
+type PlainColumns = [
+  project: string | null,
+  team: string,
+  name: string,
+  visibility: string,
+  organizationAccess: number,
+  since: string,
+  access: Access | null,
+  chosen: number | null,
+  beyond: number | null,
+];
+
+/** What there is of it on these projects; more than anybody has, and complete if it is all. */
+export const plainHoldingsOn = async (tx: Tx, organization: string, projects: readonly string[]) => {
+  const limit = 10 * most;
+  const hasPlainMember = sql`exists (
+    select 1
+    from team_memberships
+    join organization_memberships as member on member.id = team_memberships.membership_id
+    where team_memberships.team_id = teams.id and member.user_id is not null and not exists (
+      select 1
+      from team_memberships as owning
+      join teams as owners on owners.id = owning.team_id and owners.name = ${ownersTeam}
+      where owning.membership_id = member.id
+    )
+  )`;
+  const rows = await tx.rows<PlainColumns>(sql`
+    select cast(null as ctext), teams.id, teams.name, teams.visibility, teams.organization_access, teams.created_at,
+      cast(null as ctext), cast(null as integer), cast(null as integer)
+    from teams
+    where teams.organization_id = ${organization} and ${givesAnything} and ${hasPlainMember}
+    union all
+    select team_projects.project_id, teams.id, teams.name, teams.visibility, teams.organization_access, teams.created_at,
+      team_projects.access, team_projects.chosen, team_projects.beyond
+    from team_projects
+    join teams on teams.id = team_projects.team_id
+    where team_projects.project_id in (${projects}) and ${hasPlainMember}
+    order by 1, 2
+    limit ${limit}`);
+  const holdings: PlainHolding[] = rows.map(
+    ([project, id, name, visibility, organizationAccess, createdAt, access, chosen, beyond]) => ({
+      project,
+      team: { id, name, visibility, organizationAccess, createdAt, owners: name === ownersTeam },
+      grant: grantOf<Level>(access, chosen, beyond),
+    }),
+  );
+  return { holdings, complete: rows.length < limit };
+};
