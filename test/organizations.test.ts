@@ -574,7 +574,8 @@ describe('organizations', () => {
       const idAt = async (path: string) => (await organizationToken.get(path)).body.data.id;
       const ofTeam = await idAt(single);
       const named = [{ type: 'authentication-tokens', id: ofTeam }];
-      await organizationToken.make(`${own}?token=audit-trails`);
+      const limited = ['audit-trails', 'decisions'];
+      for (const kind of limited) await organizationToken.make(`${own}?token=${kind}`);
       const others = await directory.team(organizationToken, name, { name: 'others' });
       const another = await organizationToken.make(`/teams/${others}/authentication-tokens`);
       assert.equal((await setTo(organizationToken, false)).status, 200);
@@ -592,8 +593,8 @@ describe('organizations', () => {
       // Of two, either may go.
       assert.equal((await organizationToken.delete(bulk, named)).status, 204);
       for (const path of [own, `/authentication-tokens/${await idAt(own)}`]) await isRefused(organizationToken, path);
-      // Neither a token that reads the audit trail nor one of another team is a way back, so they may go.
-      assert.equal((await organizationToken.delete(`${own}?token=audit-trails`)).status, 204);
+      // Neither a token that can do one thing alone nor one of another team is a way back, so they may go.
+      for (const kind of limited) assert.equal((await organizationToken.delete(`${own}?token=${kind}`)).status, 204);
       assert.equal((await organizationToken.delete(`/authentication-tokens/${another.id}`)).status, 204);
       // One that takes the place of another is as good.
       const renewed = directory.actor((await organizationToken.make(own)).attributes.token);
@@ -643,13 +644,15 @@ describe('organizations', () => {
       const path = `/organizations/${name}`;
       const disable = () => owner.patch(path, { attributes: { 'user-tokens-enabled': false } });
       assert.deepEqual(pointers(await disable()), pointer);
-      // A token of another team does not help, nor one that only reads the audit trail, nor one that has expired.
+      // A token of another team does not help, nor one that can do one thing alone, nor one that has expired.
       const team = await directory.team(owner, name, { name: 'others' });
       await owner.make(`/teams/${team}/authentication-token`);
       const { id } = await owner.make(`${path}/authentication-token`);
       const change = (statement: Sql) => directory.server.store.write(tx => tx.run(statement));
-      await change(sql`update authentication_tokens set slot = 'audit-trails' where id = ${id}`);
-      assert.deepEqual(pointers(await disable()), pointer);
+      for (const slot of ['audit-trails', 'decisions']) {
+        await change(sql`update authentication_tokens set slot = ${slot} where id = ${id}`);
+        assert.deepEqual(pointers(await disable()), pointer);
+      }
       await change(
         sql`update authentication_tokens set slot = 'single', expired_at = '2026-01-01T00:00:00.000Z' where id = ${id}`,
       );

@@ -93,9 +93,9 @@ const refusals: Readonly<Record<string, readonly [text: string, ...flaws: string
   ],
   'user tokens disabled without a way to enable them again': [
     inside(
-      '      - { name: devs2, token: {}, tokens: [{ description: ci }] }\n    audit-trails-token: {}\n    user-tokens-enabled: false',
+      '      - { name: devs2, token: {}, tokens: [{ description: ci }] }\n    audit-trails-token: {}\n    decisions-token: {}\n    user-tokens-enabled: false',
     ),
-    '11:5: user tokens are disabled only where the team owners or the organization has a token',
+    '12:5: user tokens are disabled only where the team owners or the organization has a token',
   ],
   'an unknown organization access': [
     inside('      - { name: ops, organization-access: { rule: true } }'),

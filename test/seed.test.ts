@@ -191,7 +191,8 @@ organizations:
       - { name: owners, members: [ada], token: { secret: the-owners-team-token } }
       - { name: devs, token: {}, tokens: [{ description: ci, secret: the-pipeline-of-devs }, {}] }
     token: { secret: the-organizations-token }
-    audit-trails-token: { secret: the-audit-trails-token, created-by: ada }`;
+    audit-trails-token: { secret: the-audit-trails-token, created-by: ada }
+    decisions-token: { secret: the-decisions-token-x, created-by: ada }`;
 
   test('work, those of the file and those that were made, and an expired one does not', async t => {
     const server = await serverWith(t, all);
@@ -215,6 +216,8 @@ organizations:
     const teams = async (token: string) => (await as(server, token).get('/organizations/acme/teams')).status;
     assert.equal(await teams('the-owners-team-token'), 200);
     assert.equal(await teams('the-audit-trails-token'), 404, 'it reads the audit trail, and nothing else');
+    assert.equal(await teams('the-decisions-token-x'), 404, 'it asks for decisions, and nothing else');
+    assert.equal((await as(server, 'the-decisions-token-x').get('/organization/audit-trail')).status, 404);
     const { data } = (await as(server, 'the-audit-trails-token').get('/organization/audit-trail')).body;
     assert.deepEqual(
       data.map(({ auth, resource }: Json) => [auth.type, auth.description, resource.type, resource.action]),
@@ -226,7 +229,7 @@ organizations:
     const server = await serverWith(t, all);
     const text = await exportOf(server, tokenOfAda);
     const { users, organizations } = JSON.parse(text);
-    const [{ token, 'audit-trails-token': audit, teams }] = organizations;
+    const [{ token, 'audit-trails-token': audit, 'decisions-token': decisions, teams }] = organizations;
     assert.deepEqual(
       users[0].tokens.map((each: Json) => [each.description, each['expired-at'], each['created-by']]),
       [
@@ -235,7 +238,10 @@ organizations:
         [null, '2019-12-31T23:00:00.000Z', users[0].id],
       ],
     );
-    assert.deepEqual([token['created-by'], audit['created-by']], [organizations[0].id, users[0].id]);
+    assert.deepEqual(
+      [token, audit, decisions].map(each => each['created-by']),
+      [organizations[0].id, users[0].id, users[0].id],
+    );
     assert.ok(teams[0].token && teams[1].token && !('description' in teams[1].token));
     assert.deepEqual(
       teams[1].tokens.map(({ description }: Json) => description),

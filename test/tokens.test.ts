@@ -37,88 +37,111 @@ before(async () => {
 });
 after(() => directory.server.close());
 
-describe('the audit-trails token of an organization', () => {
-  test('has a place of its own beside the organization’s: made, shown and revoked without touching the other', async () => {
-    const org = await organization();
-    const path = `/organizations/${org}/authentication-token`;
-    const trail = `${path}?token=audit-trails`;
-    assert.equal((await owner.get(trail)).status, 404);
-    const own = await owner.make(path);
-    const first = await owner.make(trail);
-    assert.equal((await owner.get(path)).body.data.id, own.id);
-    assert.deepEqual((await owner.get(trail)).body.data, {
-      ...first,
-      attributes: { ...first.attributes, token: null },
+const limited = ['audit-trails', 'decisions'] as const;
+
+for (const kind of limited)
+  describe(`the ${kind} token of an organization`, () => {
+    test('has a place of its own beside the organization’s: made, shown and revoked without touching the others', async () => {
+      const org = await organization();
+      const path = `/organizations/${org}/authentication-token`;
+      const trail = `${path}?token=${kind}`;
+      const [other] = limited.filter(each => each !== kind);
+      const beside = await owner.make(`${path}?token=${other}`);
+      assert.equal((await owner.get(trail)).status, 404);
+      const own = await owner.make(path);
+      const first = await owner.make(trail);
+      assert.equal((await owner.get(path)).body.data.id, own.id);
+      assert.deepEqual((await owner.get(trail)).body.data, {
+        ...first,
+        attributes: { ...first.attributes, token: null },
+      });
+      const second = await owner.make(trail);
+      assert.deepEqual([await works(own), await works(first), await works(second)], [true, false, true]);
+      assert.equal((await owner.delete(path)).status, 204);
+      assert.equal(await works(second), true);
+      assert.equal((await owner.delete(trail)).status, 204);
+      assert.deepEqual([await works(second), (await owner.get(trail)).status], [false, 404]);
+      assert.equal(await works(beside), true);
     });
-    const second = await owner.make(trail);
-    assert.deepEqual([await works(own), await works(first), await works(second)], [true, false, true]);
-    assert.equal((await owner.delete(path)).status, 204);
-    assert.equal(await works(second), true);
-    assert.equal((await owner.delete(trail)).status, 204);
-    assert.deepEqual([await works(second), (await owner.get(trail)).status], [false, 404]);
+
+    const lasts = kind === 'audit-trails';
+    test(lasts ? 'never expires unless it is said when' : 'expires in two years unless it is said when', async () => {
+      const trail = `/organizations/${await organization()}/authentication-token?token=${kind}`;
+      for (const data of [undefined, { attributes: { 'expired-at': null } }]) {
+        const { 'created-at': begun, 'expired-at': end } = (await owner.make(trail, data)).attributes;
+        assert.equal(end, lasts ? null : begun.replace(/^2026/, '2028'));
+      }
+      const end = '2051-04-11T23:15:59Z';
+      const made = await owner.make(trail, { attributes: { 'expired-at': end } });
+      assert.equal(made.attributes['expired-at'], '2051-04-11T23:15:59.000Z');
+      assert.deepEqual(pointers(await owner.post(trail, { attributes: { 'expired-at': '2051-02-30T00:00:00Z' } })), [
+        '/data/attributes/expired-at',
+      ]);
+    });
+
+    test('is for owners to make, and never for itself', async () => {
+      const org = await organization();
+      const trail = `/organizations/${org}/authentication-token?token=${kind}`;
+      const made = await owner.make(trail);
+      const manager = await holder(org, 'manage-teams', 'manage-organization-access');
+      const others = [manager.actor, directory.admin, directory.actor(made.attributes.token)];
+      for (const actor of others) {
+        for (const answer of [actor.get(trail), actor.post(trail), actor.delete(trail)])
+          assert.equal((await answer).status, 404);
+        assert.equal((await actor.get(`/authentication-tokens/${made.id}`)).status, 404);
+      }
+      assert.equal((await owner.get(`/authentication-tokens/${made.id}`)).status, 200);
+    });
+
+    const does = lasts
+      ? 'reads the audit trail and nothing else: on every other'
+      : 'reads and changes nothing: on every';
+    test(`${does} route it is as good as a stranger’s`, async t => {
+      const world = await newWorld(7);
+      t.after(() => world.server.close());
+      const { attributes } = await world.owner.make(`/organizations/acme/authentication-token?token=${kind}`);
+      const routes = (await routesOf(world.server)).filter(
+        ({ path }) => path.startsWith('/api/v2/') && path !== '/api/v2/ping',
+      );
+      const pool = await poolOf(world, routes);
+      let asked = 0;
+      for (const { method, path } of routes) {
+        const address = filled(path, type => pool.get(type)?.[0] ?? 'none');
+        const query = `?filter[project][id]=${world.project}&filter[workspace][id]=${pool.get('workspaces')?.[0] ?? 'none'}`;
+        const body = method === 'GET' ? undefined : {};
+        const {
+          status,
+          body: answer,
+          text,
+        } = await world.server.client.call(attributes.token, method, `${address}${query}`, body);
+        const where = `${method} ${address} answered ${status}: ${text}`;
+        asked++;
+        if (lasts && path.endsWith('/organization/audit-trail')) assert.equal(status, 200, where);
+        // A caller of whatever kind may ask who it is, and what belongs to it: nothing.
+        else if (status === 200 && path.includes('/account/'))
+          assert.equal(answer.data.attributes['is-service-account'], true, where);
+        else if (status === 200) assert.deepEqual(answer.data, [], where);
+        else assert.equal(status, 404, where);
+      }
+      assert.ok(asked > 40);
+    });
   });
 
-  test('never expires unless it is said when', async () => {
-    const trail = `/organizations/${await organization()}/authentication-token?token=audit-trails`;
-    assert.equal((await owner.make(trail)).attributes['expired-at'], null);
-    assert.equal((await owner.make(trail, { attributes: { 'expired-at': null } })).attributes['expired-at'], null);
-    const end = '2051-04-11T23:15:59Z';
-    const made = await owner.make(trail, { attributes: { 'expired-at': end } });
-    assert.equal(made.attributes['expired-at'], '2051-04-11T23:15:59.000Z');
-    assert.deepEqual(pointers(await owner.post(trail, { attributes: { 'expired-at': '2051-02-30T00:00:00Z' } })), [
-      '/data/attributes/expired-at',
-    ]);
-  });
-
-  test('is for owners to make, and never for itself', async () => {
-    const org = await organization();
-    const trail = `/organizations/${org}/authentication-token?token=audit-trails`;
-    const made = await owner.make(trail);
-    const manager = await holder(org, 'manage-teams', 'manage-organization-access');
-    const others = [manager.actor, directory.admin, directory.actor(made.attributes.token)];
-    for (const actor of others) {
-      for (const answer of [actor.get(trail), actor.post(trail), actor.delete(trail)])
-        assert.equal((await answer).status, 404);
-      assert.equal((await actor.get(`/authentication-tokens/${made.id}`)).status, 404);
-    }
-    assert.equal((await owner.get(`/authentication-tokens/${made.id}`)).status, 200);
-  });
-
-  test('reads the audit trail and nothing else: on every other route it is as good as a stranger’s', async t => {
-    const world = await newWorld(7);
-    t.after(() => world.server.close());
-    const { attributes } = await world.owner.make('/organizations/acme/authentication-token?token=audit-trails');
-    const routes = (await routesOf(world.server)).filter(
-      ({ path }) => path.startsWith('/api/v2/') && path !== '/api/v2/ping',
+describe('the kinds of an organization’s tokens', () => {
+  test('a token of a kind that only a newer version knows is no token', async () => {
+    const made = await owner.make(`/organizations/${await organization()}/authentication-token`);
+    assert.equal(await works(made), true);
+    await directory.server.store.write(tx =>
+      tx.run(sql`update authentication_tokens set slot = 'later' where id = ${made.id}`),
     );
-    const pool = await poolOf(world, routes);
-    let asked = 0;
-    for (const { method, path } of routes) {
-      const address = filled(path, type => pool.get(type)?.[0] ?? 'none');
-      const query = `?filter[project][id]=${world.project}&filter[workspace][id]=${pool.get('workspaces')?.[0] ?? 'none'}`;
-      const body = method === 'GET' ? undefined : {};
-      const {
-        status,
-        body: answer,
-        text,
-      } = await world.server.client.call(attributes.token, method, `${address}${query}`, body);
-      const where = `${method} ${address} answered ${status}: ${text}`;
-      asked++;
-      if (path.endsWith('/organization/audit-trail')) assert.equal(status, 200, where);
-      // A caller of whatever kind may ask who it is, and what belongs to it: nothing.
-      else if (status === 200 && path.includes('/account/'))
-        assert.equal(answer.data.attributes['is-service-account'], true, where);
-      else if (status === 200) assert.deepEqual(answer.data, [], where);
-      else assert.equal(status, 404, where);
-    }
-    assert.ok(asked > 40);
+    assert.equal((await directory.actor(made.attributes.token).get('/organizations')).status, 401);
   });
 
   test('400 for any other kind, so that nobody gets one token for another', async () => {
     const org = await organization();
     const path = `/organizations/${org}/authentication-token`;
     const own = await owner.make(path);
-    for (const kind of ['', 'x', 'audit_trails', 'AUDIT-TRAILS', 'organization', 'single'])
+    for (const kind of ['', 'x', 'audit_trails', 'AUDIT-TRAILS', 'Decisions', 'decision', 'organization', 'single'])
       for (const call of [owner.post, owner.get, owner.delete]) {
         const answer = await call.call(owner, `${path}?token=${kind}`);
         assert.equal(answer.status, 400, kind);

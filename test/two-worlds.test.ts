@@ -560,7 +560,7 @@ class Requests {
       'filter[status]': ['active', 'invited', 'inactive', 'expired', 'gone', ''],
       'filter[expiry_status]': ['active', 'expired', 'no_expiration,expiring_in_30_days', 'gone'],
       'filter[is_service_account]': ['true', 'false', 'x'],
-      token: ['audit-trails', 'x', ''],
+      token: ['audit-trails', 'decisions', 'x', ''],
       since: ['2026-01-01T00:00:00Z', 'x'],
     };
   }

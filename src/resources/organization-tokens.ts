@@ -1,9 +1,9 @@
-/** An organization's own tokens: one that acts as an owner, and one that reads the audit trail and does nothing else. */
+/** An organization's own tokens: one that acts as an owner, one that reads the audit trail, and one that asks who may do what. */
 
 import { mayManageOrganization, visibleTeams } from '../core/authority.ts';
 import { Fault, found } from '../core/fault.ts';
 import { inOrganizationNamed, standing } from '../store/standing.ts';
-import { auditTrails } from '../store/token.ts';
+import { auditTrails, decisions } from '../store/token.ts';
 import { single } from './authentication-token-resource.ts';
 import { creating, type Holder, revoking, type Slot, showing } from './authentication-tokens.ts';
 import type { Request } from './operation.ts';
@@ -17,8 +17,10 @@ const slotOf = (request: Request<typeof path>): Slot => {
       return { slot: single };
     case auditTrails:
       return { slot: auditTrails, lasting: true };
+    case decisions:
+      return { slot: decisions };
     default: {
-      const detail = `token must be ${auditTrails}, or absent for the organization's own`;
+      const detail = `token must be ${auditTrails} or ${decisions}, or absent for the organization's own`;
       throw new Fault({ kind: 'bad parameter', parameter: 'token', detail });
     }
   }
@@ -33,7 +35,7 @@ const reach = async (request: Request<typeof path>): Promise<Holder & Slot> => {
 };
 
 const told = (summary: string) => ({
-  summary: `${summary}, or with token=${auditTrails} that one`,
+  summary: `${summary}, or with token=${auditTrails} or token=${decisions} that one`,
   filters: ['token'],
 });
 

@@ -4,7 +4,7 @@ import { Fault, invalid, refused } from '../core/fault.ts';
 import { sql } from '../store/sql.ts';
 import { ownersTeam } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
-import { auditTrails } from '../store/token.ts';
+import { single } from './authentication-token-resource.ts';
 
 /** An organization is never left without an owner that exists. */
 export const expectAnOwner = async (tx: Tx, organization: string): Promise<void> => {
@@ -32,7 +32,7 @@ export const expectAWayBack = async (tx: Tx, organization: string, now: string, 
       and not exists (
         select 1
         from authentication_tokens
-        where organization_id = ${organization} and slot <> ${auditTrails} and ${isAlive}
+        where organization_id = ${organization} and slot = ${single} and ${isAlive}
       )
       and not exists (
         select 1

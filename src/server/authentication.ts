@@ -2,9 +2,10 @@
 
 import type { Caller } from '../core/authority.ts';
 import { Fault } from '../core/fault.ts';
+import { single } from '../resources/authentication-token-resource.ts';
 import { sql } from '../store/sql.ts';
 import type { Tx } from '../store/store.ts';
-import { auditTrails, isSameHash, kept } from '../store/token.ts';
+import { auditTrails, decisions, isSameHash, kept } from '../store/token.ts';
 
 type Columns = [
   id: string,
@@ -21,6 +22,13 @@ type Columns = [
 
 /** With what it is called now, for the audit trail to tell later. */
 export type Known = Caller & { readonly name: string };
+
+/** Of an organization's tokens, by slot. One that this version does not know may stand for less than an owner: it is no token. */
+const kinds: ReadonlyMap<string | null, 'organization' | 'audit-trails' | 'decisions'> = new Map([
+  [single, 'organization'],
+  [auditTrails, 'audit-trails'],
+  [decisions, 'decisions'],
+]);
 
 const bearer = /^bearer +([!-~]+)$/i;
 
@@ -39,8 +47,9 @@ export const authenticate = async (
   if (!valid) throw new Fault({ kind: 'unauthorized' });
   if (user !== null) return { token, name, kind: 'user', user, admin: admin === 1 };
   if (team !== null) return { token, name, kind: 'team', team, organization: teamOrganization };
-  const kind = slot === auditTrails ? 'audit-trails' : 'organization';
-  return { token, name, kind, organization: organization ?? '' };
+  const kind = kinds.get(slot);
+  if (organization === null || kind === undefined) throw new Fault({ kind: 'unauthorized' });
+  return { token, name, kind, organization };
 };
 
 const load = (tx: Tx, lookup: string): Promise<Columns | undefined> =>

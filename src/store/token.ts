@@ -26,8 +26,9 @@ export const chosenToken = {
 /** A token from all of its characters but the checksum. */
 export const sealed = (body: string): string => body + checksum(body);
 
-/** The slot of an organization's token that reads the audit trail, and nothing else. */
+/** The slots of an organization's tokens that do one thing and nothing else: read the audit trail; ask who may do what. */
 export const auditTrails = 'audit-trails';
+export const decisions = 'decisions';
 
 export const newToken = (random: Random): string =>
   sealed(`${randomText(random, base62, 14)}.atlasv1.${randomText(random, base62, 67 - checksumLength)}`);

@@ -184,6 +184,7 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
   await auditor.get('/organization/audit-trail?since=2020-01-01T00:00:00Z');
   await owner.get(trail);
   await owner.delete(trail);
+  await owner.post(`${inside}/authentication-token?token=decisions`);
 
   await owner.delete(`/team-projects/${grant.id}`);
   await owner.delete(`/projects/${project.id}`);

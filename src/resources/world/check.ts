@@ -111,7 +111,7 @@ class Checking {
       nameOnce(organization.at('name'));
       this.#made(organization);
       this.#settings(organization, 'organization', given => expectAgentPool(given, undefined));
-      for (const key of ['token', 'audit-trails-token']) this.#tokens(organization.all(key));
+      for (const key of ['token', 'audit-trails-token', 'decisions-token']) this.#tokens(organization.all(key));
       const members = this.#memberships(organization);
       const teams = this.#teams(organization, members);
       this.#wayBack(organization);

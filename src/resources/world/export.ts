@@ -6,7 +6,7 @@ import { found } from '../../core/fault.ts';
 import { type Sql, sql } from '../../store/sql.ts';
 import { grantOf } from '../../store/standing.ts';
 import type { Row, Tx } from '../../store/store.ts';
-import { auditTrails } from '../../store/token.ts';
+import { auditTrails, decisions } from '../../store/token.ts';
 import type { TProperties } from '../../wire/schemas.ts';
 import { single } from '../authentication-token-resource.ts';
 import { plainGet } from '../operation.ts';
@@ -73,7 +73,7 @@ const loadTokens = async (tx: Tx) => {
       .map(({ token }) => token);
   return {
     tokens: (owner: string) => ({ tokens: inSlot(owner, null) }),
-    token: (owner: string, slot: string, name: 'token' | 'audit-trails-token') => {
+    token: (owner: string, slot: string, name: 'token' | 'audit-trails-token' | 'decisions-token') => {
       const [token] = inSlot(owner, slot);
       return token && { [name]: token };
     },
@@ -307,6 +307,7 @@ export const exported = async (tx: Tx): Promise<World> => {
         'default-project': inside.find(({ isDefault }) => isDefault)?.project.name ?? '',
         ...tokens.token(id, single, 'token'),
         ...tokens.token(id, auditTrails, 'audit-trails-token'),
+        ...tokens.token(id, decisions, 'decisions-token'),
         memberships: memberships(id),
         teams: teams(id),
         projects: inside.map(({ project }) => project),

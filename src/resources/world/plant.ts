@@ -5,7 +5,7 @@ import { addAuditEvent, ownDoing } from '../../store/audit.ts';
 import { newId, newUuid, type Prefix, type Random } from '../../store/id.ts';
 import { ownersTeam } from '../../store/standing.ts';
 import type { Tx } from '../../store/store.ts';
-import { auditTrails, newToken } from '../../store/token.ts';
+import { auditTrails, decisions, newToken } from '../../store/token.ts';
 import { instantOf } from '../../wire/time.ts';
 import { addToken, single, type Token } from '../authentication-token-resource.ts';
 import { addInvitation, addMembership } from '../organization-membership-resource.ts';
@@ -104,6 +104,7 @@ class Planting {
     const whose = `organization ${name}`;
     await this.#token(owner, whose, organization.token, single);
     await this.#token(owner, `${whose}, ${auditTrails}`, organization['audit-trails-token'], auditTrails);
+    await this.#token(owner, `${whose}, ${decisions}`, organization['decisions-token'], decisions);
     const members = new Map<string, string>();
     for (const membership of memberships) await this.#membership(id, members, membership);
     const teamIds = new Map<string, string>();

@@ -126,6 +126,7 @@ const organization = open({
   projects: optional(listOf(project)),
   token: single,
   'audit-trails-token': single,
+  'decisions-token': single,
 });
 
 export const World = closed(open({ users: optional(listOf(user)), organizations: optional(listOf(organization)) }));
