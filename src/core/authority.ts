@@ -135,23 +135,26 @@ export type Origin = {
   readonly gives: Permissions;
 };
 
+/** As much of a team's grants as acts: a policy override does only in a team that has it delegated. */
+export const actingIn = ({ organizationAccess }: Pick<TeamFacts, 'organizationAccess'>): Permissions =>
+  (organizationAccess & bitOf('delegate-policy-overrides')) === 0
+    ? everything & ~at('workspace-access.policy-overrides', true)
+    : everything;
+
 /** All that gives one team anything in this place: its organization-level permissions, and its grants. */
 const eachOrigin = (
-  { owners, organizationAccess, grant, grantId = '', workspaceGrant, workspaceGrantId = '' }: TeamFacts,
+  team: TeamFacts,
   onDefaultProject: boolean,
   found: (scope: Origin['scope'], by: string, gives: Permissions) => void,
 ): void => {
+  const { owners, organizationAccess, grant, grantId = '', workspaceGrant, workspaceGrantId = '' } = team;
   if (owners) found('organization', 'owners', everything);
   for (const permission of organizationPermissions) {
     if ((organizationAccess & bitOf(permission)) === 0) continue;
     const besides = onDefaultProject && permission === 'manage-workspaces' ? givenOnDefaultProject : nothing;
     found('organization', permission, join(givenOnProjects[permission] ?? nothing, besides));
   }
-  // A policy override given on a project or workspace acts only in a team that has it delegated.
-  const acting =
-    (organizationAccess & bitOf('delegate-policy-overrides')) === 0
-      ? everything & ~at('workspace-access.policy-overrides', true)
-      : everything;
+  const acting = actingIn(team);
   if (grant) found('project', grantId, granted(grant) & acting);
   if (workspaceGrant) found('workspace', workspaceGrantId, onWorkspaces.granted(workspaceGrant) & acting);
 };

@@ -1,7 +1,6 @@
 /** What teams, and users through them, hold in places: the questions that are about others than the caller. */
 
 import {
-  at,
   everything,
   type Kind,
   type Level,
@@ -15,10 +14,10 @@ import {
   partOf,
   type WorkspaceLevel,
 } from '../core/access.ts';
-import { bitOf, heldBy, type Standing, type TeamFacts, type TeamOnView } from '../core/authority.ts';
+import { actingIn, heldBy, type Standing, type TeamFacts, type TeamOnView } from '../core/authority.ts';
 import type { Listing, Page } from '../wire/paging.ts';
 import { pageOf } from './paging.ts';
-import { type Sql, sql } from './sql.ts';
+import { rowsOf, type Sql, sql } from './sql.ts';
 import { grantOf, ownersTeam, packedGrantWithId, unpackedGrants } from './standing.ts';
 import type { Row, Tx } from './store.ts';
 
@@ -49,6 +48,10 @@ export type Needs = readonly Need[];
 
 /** Anything at all, on a project or on a workspace. */
 export const anything = { projects: everything, workspaces: partOf(everything, 'workspace-access') };
+
+const always = sql`1 = 1`;
+
+const all = (conditions: readonly Sql[]): Sql => conditions.reduce((all, next) => sql`${all} and ${next}`, always);
 
 // In one place: who holds something there
 
@@ -113,33 +116,30 @@ export const usersHolding = async (
   onDefaultProject: boolean,
   needs: Needs,
   page: Page,
-  which: Sql = sql`1 = 1`,
+  which: Sql = always,
 ): Promise<Listing<MemberHolding>> => {
-  const among = (ids: readonly string[]): Sql =>
-    ids.length === 0
-      ? sql`1 = 0`
-      : sql`organization_memberships.id in (select membership_id from team_memberships where team_id in (${ids}))`;
-  const met = needs.map(need =>
-    among(teams.filter(team => meets(heldBy(team, onDefaultProject), need)).map(({ id }) => id)),
+  const giving = teams.map(team => [team.id, heldBy(team, onDefaultProject)] as const);
+  const holders = sql`
+    with held (team_id, gives) as (values ${rowsOf([['', nothing], ...giving])}),
+    holders as (
+      select team_memberships.membership_id, cast(held.gives as integer) as gives
+      from held
+      join team_memberships on team_memberships.team_id = cast(held.team_id as ctext)
+    )`;
+  const met = needs.map(
+    need => sql`organization_memberships.id in (select membership_id from holders where (gives & ${need}) <> 0)`,
   );
   const rows = await pageOf<[user: string, name: string, createdAt: string, id: string, teams: string]>(
     tx,
     sql`
+      ${holders}
       select users.id as user_id, users.username, organization_memberships.created_at, organization_memberships.id
       from organization_memberships
       join users on users.id = organization_memberships.user_id
       where organization_memberships.organization_id = ${organization} and ${which} and ${all(met)}`,
     page,
     undefined,
-    {
-      columns: [
-        sql`(
-          select string_agg(team_id, ',')
-          from team_memberships
-          where membership_id = page.id and team_id in (${teams.map(({ id }) => id)})
-        )`,
-      ],
-    },
+    { columns: [sql`(select string_agg(team_id, ',') from team_memberships where membership_id = page.id)`] },
   );
   const items = rows.items.map(([id, name, , , ids]) => {
     const own = new Set((ids ?? '').split(','));
@@ -186,70 +186,57 @@ export const subjectIn = async (
 const throughout = (teams: readonly TeamFacts[], onDefaultProject: boolean): Permissions =>
   teams.reduce((set, team) => set | heldBy(team, onDefaultProject), nothing);
 
-const all = (conditions: readonly Sql[]): Sql => conditions.reduce((all, next) => sql`${all} and ${next}`, sql`1 = 1`);
-const any = (conditions: readonly Sql[]): Sql =>
-  sql`(${conditions.reduce((any, next) => sql`${any} or ${next}`, sql`1 = 0`)})`;
-
-const policyOverrides = at('workspace-access.policy-overrides', true);
-
-/** Said of a row of a table of grants: it is of one of these teams, and meets the need. */
-const grantMeeting = <L extends string>(
-  { levels, impliedBy }: Kind<L>,
-  teams: readonly TeamFacts[],
-  need: Need,
-): Sql => {
-  const of = (teams: readonly TeamFacts[], need: Need): Sql =>
-    teams.length === 0
-      ? sql`1 = 0`
-      : sql`(
-        team_id in (${teams.map(({ id }) => id)})
-        and (access in (${levels.filter(level => meets(impliedBy(level), need))}) or (chosen & ${need}) <> 0)
-      )`;
-  const { delegated = [], others = [] } = Object.groupBy(teams, ({ organizationAccess }) =>
-    (organizationAccess & bitOf('delegate-policy-overrides')) === 0 ? 'others' : 'delegated',
-  );
-  return any([of(delegated, need), of(others, need & ~policyOverrides)]);
-};
-
 /** Teams whose grants count where the condition holds. */
 type Counted = { readonly teams: readonly TeamFacts[]; readonly where: Sql };
 
-const always = sql`1 = 1`;
+/** Where grants that count are found, by place, and with as much of each as acts. */
+type Grants = { readonly onProjects: Sql; readonly onWorkspaces: Sql };
+
+/** One select for each kind of team, so that each finds its rows by an index. */
+const grantsIn = (table: Sql, place: Sql, counted: readonly Counted[]): Sql => {
+  const of = (teams: readonly TeamFacts[], acting: Permissions, where: Sql): Sql => sql`
+    select ${place} as place_id, access, chosen & ${acting} as chosen
+    from ${table}
+    where team_id in (${teams.map(({ id }) => id)}) and ${where}`;
+  const [first = of([], nothing, always), ...rest] = counted.flatMap(({ teams, where }) =>
+    [...Map.groupBy(teams, actingIn)].map(([acting, teams]) => of(teams, acting, where)),
+  );
+  return rest.reduce((all, next) => sql`${all} union all ${next}`, first);
+};
+
+const grantsCounted = (onProjects: readonly Counted[], onWorkspaces = onProjects): Grants => ({
+  onProjects: grantsIn(sql`team_projects`, sql`project_id`, onProjects),
+  onWorkspaces: grantsIn(sql`team_workspaces`, sql`workspace_id`, onWorkspaces),
+});
+
+/** The places of the grants that meet the need. */
+const meetingBy = <L extends string>({ levels, impliedBy }: Kind<L>, grants: Sql, need: Need): Sql => sql`
+  select place_id
+  from (${grants}) as grants
+  where access in (${levels.filter(level => meets(impliedBy(level), need))}) or (chosen & ${need}) <> 0`;
 
 /** Said of a row of `projects`: there, the holder meets the need. */
-const projectMeets = (
-  { organizationToken, teams }: Holder,
-  need: Need,
-  counted: readonly Counted[] = [{ teams, where: always }],
-): Sql => {
+const projectMeets = ({ organizationToken, teams }: Holder, need: Need, grants: Grants): Sql => {
   if (organizationToken || meets(throughout(teams, false), need)) return always;
-  const grants = counted.map(({ teams, where }) => sql`(${grantMeeting(onProjects, teams, need)} and ${where})`);
-  return any([
-    ...(meets(throughout(teams, true), need) ? [sql`projects.is_default = 1`] : []),
-    sql`projects.id in (select project_id from team_projects where ${any(grants)})`,
-  ]);
+  const byGrant = sql`projects.id in (${meetingBy(onProjects, grants.onProjects, need)})`;
+  return meets(throughout(teams, true), need) ? sql`(projects.is_default = 1 or ${byGrant})` : byGrant;
 };
 
 /** The same of a row of `workspaces` and of the row of its project. */
-const workspaceMeets = (
-  holder: Holder,
-  need: Need,
-  counted: readonly Counted[] = [{ teams: holder.teams, where: always }],
-  countedOnWorkspaces = counted,
-): Sql => {
-  const byProject = projectMeets(holder, need, counted);
-  if (byProject === always) return always;
-  const grants = countedOnWorkspaces.map(
-    ({ teams, where }) => sql`(${grantMeeting(onWorkspaces, teams, need)} and ${where})`,
-  );
-  return any([byProject, sql`workspaces.id in (select workspace_id from team_workspaces where ${any(grants)})`]);
+const workspaceMeets = (holder: Holder, need: Need, grants: Grants): Sql => {
+  const onProject = projectMeets(holder, need, grants);
+  return onProject === always
+    ? always
+    : sql`(${onProject} or workspaces.id in (${meetingBy(onWorkspaces, grants.onWorkspaces, need)}))`;
 };
 
 /** Whoever asks sees what its own standing lets it see; a decision is made by all that there is. */
 export type Asker = Standing | 'all';
 
+const grantsOf = ({ teams }: Holder): Grants => grantsCounted([{ teams, where: always }]);
+
 const projectsMeeting = (asker: Standing, need: Need): Sql => {
-  const met = projectMeets(asker, need);
+  const met = projectMeets(asker, need, grantsOf(asker));
   return met === always
     ? always
     : sql`project_id in (
@@ -258,7 +245,7 @@ const projectsMeeting = (asker: Standing, need: Need): Sql => {
 };
 
 const workspacesMeeting = (asker: Standing, need: Need): Sql => {
-  const met = workspaceMeets(asker, need);
+  const met = workspaceMeets(asker, need, grantsOf(asker));
   return met === always
     ? always
     : sql`workspace_id in (
@@ -270,8 +257,8 @@ const workspacesMeeting = (asker: Standing, need: Need): Sql => {
 };
 
 /** What `visibleTeamAccess` and `visibleWorkspaceAccess` say in one place, said of every place at once. */
-const countedBy = (asker: Asker, teams: readonly Holding[]) => {
-  if (asker === 'all') return { onProjects: [{ teams, where: always }], onWorkspaces: [{ teams, where: always }] };
+const grantsSeen = (asker: Asker, teams: readonly Holding[]): Grants => {
+  if (asker === 'all') return grantsCounted([{ teams, where: always }]);
   const {
     own = [],
     listed = [],
@@ -281,20 +268,20 @@ const countedBy = (asker: Asker, teams: readonly Holding[]) => {
     return visibility === 'organization' ? 'listed' : 'secret';
   });
   const ours = { teams: own, where: always };
-  return {
-    onProjects: [
+  return grantsCounted(
+    [
       ours,
       { teams: listed, where: projectsMeeting(asker, need('project-access.teams', 'read')) },
       { teams: secret, where: projectsMeeting(asker, need('project-access.teams', 'manage')) },
     ],
-    onWorkspaces: [
+    [
       ours,
       {
         teams: [...listed, ...secret],
         where: workspacesMeeting(asker, need('workspace-access.administration', true)),
       },
     ],
-  };
+  );
 };
 
 /** A place, what the subject's teams hold there, and the standing of whoever asks. */
@@ -343,25 +330,27 @@ export const placesHeld = async (
   tx: Tx,
   { asker, organization, subject, kind, needs, page, which = always }: PlacesAsked,
 ): Promise<Listing<PlaceHeld>> => {
-  const counted = countedBy(asker, subject.teams);
   const ofProjects = kind === 'projects';
+  const meeting = ofProjects ? projectMeets : workspaceMeets;
   const read = ofProjects ? need('project-access.settings', 'read') : need('workspace-access.runs', 'read');
+  // Each filter asks of the same grants: they are looked up once.
+  const { onProjects, onWorkspaces } = grantsSeen(asker, subject.teams);
+  const seen = sql`with on_projects as (${onProjects}), on_workspaces as (${onWorkspaces})`;
+  const grants = { onProjects: sql`select * from on_projects`, onWorkspaces: sql`select * from on_workspaces` };
   const conditions = [
-    ...(asker === 'all' ? [] : [ofProjects ? projectMeets(asker, read) : workspaceMeets(asker, read)]),
-    ...needs.map(need =>
-      ofProjects
-        ? projectMeets(subject, need, counted.onProjects)
-        : workspaceMeets(subject, need, counted.onProjects, counted.onWorkspaces),
-    ),
+    ...(asker === 'all' ? [] : [meeting(asker, read, grantsOf(asker))]),
+    ...needs.map(need => meeting(subject, need, grants)),
     which,
   ];
   const visible = ofProjects
     ? sql`
+      ${seen}
       select projects.id, projects.name, projects.created_at, projects.is_default,
         projects.id as project_id, projects.name as project_name
       from projects
       where projects.organization_id = ${organization} and ${all(conditions)}`
     : sql`
+      ${seen}
       select workspaces.id, workspaces.name, workspaces.created_at, projects.is_default,
         projects.id as project_id, projects.name as project_name
       from workspaces

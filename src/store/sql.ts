@@ -33,9 +33,22 @@ export const sql = (text: TemplateStringsArray, ...holes: Hole[]): Sql => {
   return { chunks, values };
 };
 
-/** A list fills up to the next power of two, so that lists of many lengths share few prepared statements. */
+/** Pairs for a `values`: at least one. Both come as texts on one engine, so the statement says what they are. */
+export const rowsOf = (rows: readonly (readonly [Value, Value])[]): Sql => {
+  const filled = filledUp(rows);
+  return {
+    chunks: ['(', ...filled.flatMap((_, index) => [', ', index === filled.length - 1 ? ')' : '), ('])],
+    values: filled.flat(),
+  };
+};
+
 const spread = (values: readonly Value[]): Sql => {
-  const room = 2 ** Math.ceil(Math.log2(Math.max(values.length, 1)));
-  const filled = Array.from({ length: room }, (_, index) => values[index] ?? values.at(-1) ?? null);
+  const filled = filledUp(values.length > 0 ? values : [null]);
   return { chunks: ['', ...filled.slice(1).map(() => ', '), ''], values: filled };
+};
+
+/** A list fills up to the next power of two, so that lists of many lengths share few prepared statements. */
+const filledUp = <T>(list: readonly T[]): readonly T[] => {
+  const missing = 2 ** Math.ceil(Math.log2(Math.max(list.length, 1))) - list.length;
+  return [...list, ...list.slice(-1).flatMap(last => Array.from({ length: missing }, () => last))];
 };

@@ -125,9 +125,14 @@ export const learnt = (pool: Pool, body: Json): void => {
   }
 };
 
-/** What a list must be asked for to answer at all. */
-export const requiredQuery = ({ project, workspace }: World, { required }: Pick<Route, 'required'>): string =>
-  required.map(name => `${name}=${name.includes('[workspace]') ? workspace : project}`).join('&');
+/** What a list must be asked for to answer at all; what somebody holds is asked of an organization, unless of a place. */
+export const requiredQuery = (
+  { project, workspace }: World,
+  { path, required }: Pick<Route, 'path' | 'required'>,
+): string =>
+  /\/(users\/\{id\}|account)\/effective-access$/.test(path)
+    ? 'filter[organization][name]=acme'
+    : required.map(name => `${name}=${name.includes('[workspace]') ? workspace : project}`).join('&');
 
 /** Everything that the lists show to the owner and to the site admin; a new family of routes is found by itself. */
 export const poolOf = async (world: World, routes: readonly Route[]): Promise<Pool> => {
@@ -146,5 +151,5 @@ export const poolOf = async (world: World, routes: readonly Route[]): Promise<Po
 /** Who may do it: the site admin what concerns users, the organization's token what concerns its audit trail, the owner the rest. */
 export const rightfulIn = ({ admin, owner, organizationToken }: World, { path }: Route): Actor => {
   if (path.endsWith('/organization/audit-trail')) return organizationToken;
-  return /^\/api\/v2\/(admin|users)\//.test(path) ? admin : owner;
+  return /^\/api\/v2\/(admin|users)\/(?!.*\/effective-access$)/.test(path) ? admin : owner;
 };

@@ -156,6 +156,18 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
   await owner.get(`/team-workspaces?filter[workspace][id]=${workspace.id}&filter[team][id]=${team.id}`);
   await owner.get(`/team-workspaces/${workspaceGrant.id}`);
   await owner.patch(`/team-workspaces/${workspaceGrant.id}`, 'team-workspaces', { access: 'plan' });
+
+  const everybody = ['filter[subject]=users', 'filter[subject]=teams&filter[workspace-access][runs]=plan'];
+  for (const place of [`/projects/${project.id}`, `/workspaces/${workspace.id}`])
+    for (const query of everybody) await owner.get(`${place}/effective-access?${query}`);
+  const everywhere = [
+    'filter[organization][name]=walked&filter[project-access][settings]=read',
+    `filter[project][id]=${project.id}&filter[resource]=workspaces`,
+    `filter[workspace][id]=${workspace.id}`,
+  ];
+  for (const subject of [`/teams/${team.id}`, `/users/${ada.id}`, '/account'])
+    for (const query of everywhere) await owner.get(`${subject}/effective-access?${query}`);
+
   await owner.delete(`/team-workspaces/${workspaceGrant.id}`);
 
   await owner.delete(`/workspaces/${workspace.id}`);
