@@ -278,6 +278,8 @@ test('the changes of teams, their members and tokens are called as they are docu
     'authentication_token.destroy',
     'project.add_team',
     'project.remove_team',
+    // Our own, beside the others, of a whole list at once.
+    'project.set_teams',
     'project.update_team_permissions',
     'team.add_member',
     'team.create',

@@ -170,7 +170,7 @@ class Requests {
   }
 
   mannersOf({ method, schema }: Route): Manner[] {
-    const isConditional = method === 'PATCH' || method === 'DELETE';
+    const isConditional = ['PATCH', 'PUT', 'DELETE'].includes(method);
     return ['right', ...(schema ? ['flawed' as const] : []), ...(isConditional ? ['conditional' as const] : [])];
   }
 
