@@ -200,6 +200,10 @@ class Fuzz {
       'filter[expiry_status]',
       'token',
       'since',
+      'filter[since]',
+      'filter[until]',
+      'filter[actor][id]',
+      'filter[action]',
       '__proto__',
     ];
     const values = [
@@ -226,6 +230,9 @@ class Fuzz {
       'active',
       '%25_%5C',
       'e1@example.com,E2@example.com',
+      '2026-01-01T00:00:00Z',
+      '2026-06-31T00:00:00+99:00',
+      'create',
     ];
     const parts = Array.from({ length: this.dice.below(5) }, () => {
       const name = this.dice.pick(names);

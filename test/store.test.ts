@@ -31,6 +31,16 @@ const projectQueries = [
   'filter[permissions][update]=true&filter[permissions][create-workspace]=true&filter[permissions][move-stack]=true',
 ];
 
+/** Whatever narrows the audit events. */
+const eventQueries = [
+  '',
+  ...['project', 'team', 'actor'].map(key => `filter[${key}][id]=x`),
+  'filter[action]=create',
+  'filter[since]=2026-01-01T00:00:00Z',
+  'filter[until]=2026-01-01T00:00:00Z',
+  'filter[project][id]=x&filter[team][id]=x&filter[actor][id]=x&filter[action]=create&filter[since]=2026-01-01T00:00:00Z',
+];
+
 const textOf = ({ chunks }: Sql): string => chunks.join('?').replace(/\s+/g, ' ').trim();
 
 /** A page of who holds something in one place, or of where somebody does: its question is about others than the caller. */
@@ -110,7 +120,7 @@ describe('statements', () => {
     for (let i = 0; i < 40; i++) await directory.team(actor, 'wide', { name: `team-${i}` }, i % 2 ? ['lister'] : []);
     for (let i = 0; i < 5; i++) await directory.workspace(actor, 'wide', `workspace-${i}`);
     for (const size of [1, 10, 100])
-      for (const path of ['teams', 'projects', 'workspaces', 'organization-memberships', 'team-tokens'])
+      for (const path of ['teams', 'projects', 'workspaces', 'organization-memberships', 'team-tokens', 'audit-events'])
         assert.equal((await actor.get(`/organizations/wide/${path}?page[size]=${size}`)).status, 200);
     for (const query of projectQueries)
       assert.equal((await actor.get(`/organizations/wide/projects?${query}`)).status, 200);
@@ -248,6 +258,10 @@ describe('statements', () => {
         assert.equal((await asker.get(`/organizations/asked/projects?${query}`)).status, 200, query);
       for (const path of ['/team-projects', '/team-workspaces']) assert.ok((await asker.post(path, {})).status >= 404);
     }
+    const trail = await actor.make('/organizations/asked/authentication-token?token=audit-trails');
+    for (const asker of [actor, ...[...tokens.slice(1), trail.attributes.token].map(token => directory.actor(token))])
+      for (const query of eventQueries)
+        assert.equal((await asker.get(`/organizations/asked/audit-events?${query}`)).status, 200, query);
     await server.writeUses();
     const exported = new Set(log.filter(isOfExport).flatMap(({ statements }) => statements.map(textOf)));
     const statements = new Map(log.flatMap(({ statements }) => statements.map(each => [textOf(each), each])));

@@ -34,6 +34,7 @@ const kinds = [
   'manager of teams and members',
   'holder of read-projects',
   'team token',
+  'owner',
   'member of the other organization',
   'user without an organization',
 ] as const;
@@ -79,7 +80,7 @@ class Sight {
 
   #holds(organization: string, ...anyOf: string[]): boolean {
     const own = this.#world.teams.filter(team => team.organization === organization && this.#isOwn(team));
-    return own.some(({ flags }) => flags.some(flag => anyOf.includes(flag)));
+    return own.some(({ flags, owners }) => owners || flags.some(flag => anyOf.includes(flag)));
   }
 
   #teamsAccess({ organization, project }: Grant): TeamsAccess {
@@ -161,13 +162,18 @@ class Sight {
 
   ofToken({ id, user, team, organization }: Token): boolean {
     if (id === this.#caller.tokenId || (user !== undefined && user === this.#caller.user)) return true;
-    // None of these callers is an owner, so none sees an organization's token.
-    if (user !== undefined || organization !== undefined) return false;
+    if (user !== undefined) return false;
+    // An owner sees the organization's token, and no other caller does.
+    if (organization !== undefined) return this.#holds(organization);
     const holder = this.#team(team) as Team;
     return (
       this.#isOwn(holder) ||
       (this.ofTeam(holder) && this.#holds(holder.organization, 'manage-teams', 'manage-organization-access'))
     );
+  }
+
+  isCaller({ id }: Person): boolean {
+    return id === this.#caller.user;
   }
 
   ofPerson({ id }: Person): boolean {
@@ -271,6 +277,7 @@ const populated = async (directory: Directory, seed: number, prefix: string) => 
     'manager of teams and members': by(steward),
     'holder of read-projects': by(surveyor),
     'team token': { token, tokenId, ...(team && { team }) },
+    owner: by(owner),
     'member of the other organization': by(foreign),
     'user without an organization': by(drifter),
   };
@@ -382,7 +389,8 @@ const alterations = (world: RandomWorld, sight: Sight, dice: Dice): Alteration[]
       return { by: ownerOf(name), method: 'POST', path, data, witness: path };
     });
   // What somebody else asks for is between them and the site admin.
-  const wishes = world.organizations.map(({ name }) => ({
+  const others = world.organizations.filter(({ owner }) => !sight.isCaller(owner));
+  const wishes = others.map(({ name }) => ({
     ...change(ownerOf(name), '/account/update', { attributes: { email: `${name}@wish.example` } }),
     witness: '/account/details',
   }));
@@ -484,7 +492,8 @@ class Requests {
     // A search may be for anybody, hidden or not.
     this.#known = [...world.people.flatMap(({ username, email }) => [username, email]), ...invited];
     // Whoever revokes its own token or leaves has nothing more to ask: that comes last.
-    this.#own = [caller.tokenId, caller.user, caller.team, ...ids(this.#membershipsOf(world))].filter(
+    const owned = world.organizations.filter(({ owner }) => owner.id === caller.user).map(({ name }) => name);
+    this.#own = [caller.tokenId, caller.user, caller.team, ...owned, ...ids(this.#membershipsOf(world))].filter(
       id => id !== undefined,
     );
   }
@@ -562,6 +571,9 @@ class Requests {
       'filter[is_service_account]': ['true', 'false', 'x'],
       token: ['audit-trails', 'decisions', 'x', ''],
       since: ['2026-01-01T00:00:00Z', 'x'],
+      'filter[since]': ['2026-01-01T00:00:00Z', '2027-01-01T00:00:00.100Z', 'x', ''],
+      'filter[until]': ['2027-01-01T00:00:00.100Z', '2028-01-01T00:00:00Z', 'x', ''],
+      'filter[action]': ['create', 'update', 'add_team', 'x', ''],
     };
   }
 
@@ -599,7 +611,7 @@ class Requests {
     return { route, path, headers, payload };
   }
 
-  #query({ parameters, choices = {} }: Route): string {
+  #query({ parameters, required, choices = {} }: Route): string {
     const dice = this.#dice;
     const query = new URLSearchParams();
     const maybe = (odds: number, name: string, value: () => string) => {
@@ -611,7 +623,7 @@ class Requests {
       if (name === 'page[number]') maybe(0.4, name, () => `${dice.pick([1, 1, 1, 2, 2, 2, 3, 3, 4, 9, 0, 'x'])}`);
       else if (name === 'page[size]')
         maybe(0.5, name, () => `${dice.pick([1, 1, 1, 2, 2, 2, 3, 3, 5, 100, 1000, 0, ''])}`);
-      else if (filter) maybe(name === parameters[0] ? 0.97 : 0.3, name, () => this.#id(`${filter}s`));
+      else if (filter) maybe(required.includes(name) ? 0.97 : 0.3, name, () => this.#id(`${filter}s`));
       else
         maybe(0.3, name, () => {
           const choice = choices[name] ?? [];
@@ -766,7 +778,11 @@ class Requests {
         };
       case 'PATCH /organizations/{organization}':
       case 'PUT /organizations/{organization}':
-        return { type: 'organizations', attributes: maybe({ name, email, ...this.#settings() }) };
+        return {
+          type: 'organizations',
+          // By another name, or closed to its owner, it would tell no more.
+          attributes: maybe(this.#own.includes(id) ? { email } : { name, email, ...this.#settings() }),
+        };
       case 'PATCH /account/update':
         return { type: 'users', attributes: maybe({ username: name, email }) };
       case 'PATCH /account/password': {
@@ -787,6 +803,20 @@ class Requests {
               attributes: maybe({ description, 'expired-at': dice.pick([null, '2028-01-01T00:00:00Z', '2020-01-01']) }),
             };
     }
+  }
+
+  /** What was done in each organization, with all that came of it. */
+  trails({ organizations }: RandomWorld): Sent[] {
+    const headers = { authorization: `Bearer ${this.#caller.token}` };
+    const path = '/api/v2/organizations/{organization}/audit-events';
+    const route = { method: 'GET', path, parameters: [], required: [] };
+    return organizations.flatMap(({ name }) =>
+      [1, 2].map(page => ({
+        route,
+        path: `${path.replace('{organization}', name)}?page[size]=100&page[number]=${page}`,
+        headers,
+      })),
+    );
   }
 
   /** The caller's last requests: it leaves, throws its token away, and asks once more. */
@@ -817,6 +847,17 @@ const comparable = ({ status, headers, text }: Answer) => ({
   headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !ofTheConnection.includes(name))),
 });
 
+/** Gives requests ids that repeat, since the audit trail tells them; begins anew when it is called. */
+const numbered = ({ client }: TestServer): (() => void) => {
+  const send = client.send.bind(client);
+  let count = 0;
+  client.send = (method, path, options = {}) =>
+    send(method, path, { ...options, headers: { 'x-request-id': `request-${count++}`, ...options.headers } });
+  return () => {
+    count = 0;
+  };
+};
+
 const servers: TestServer[] = [];
 after(() => Promise.all(servers.map(server => server.close())));
 
@@ -825,14 +866,17 @@ test('a hidden row does not change one byte of an answer: 10,000 requests to two
   // Not a seed that a world has: the same numbers would make ids that are there already.
   servers.push(await startServer({ seed: testSeed - 1 }), await startServer({ seed: testSeed - 1 }));
   const [whole, lacking] = servers as [TestServer, TestServer];
+  const renumber = new Map(servers.map(server => [server, numbered(server)]));
   const routes = (await routesOf(whole)).filter(({ path }) => path.startsWith('/api/'));
   const statuses: Record<number, number> = {};
   const asked = new Set<string>();
   let pairs = 0;
   let hidden = 0;
+  let trails = 0;
 
   const ask = async ({ route, path, headers, payload }: Sent, method: string, where: string): Promise<Answer> => {
-    const send = ({ client }: TestServer) => client.send(method, path, { headers, ...(payload && { payload }) });
+    const known = { ...headers, 'x-request-id': `asked-${pairs}` };
+    const send = ({ client }: TestServer) => client.send(method, path, { headers: known, ...(payload && { payload }) });
     const [there, here] = await Promise.all([send(whole), send(lacking)]);
     assert.deepEqual(
       comparable(here),
@@ -843,6 +887,7 @@ test('a hidden row does not change one byte of an answer: 10,000 requests to two
     statuses[there.status] = (statuses[there.status] ?? 0) + 1;
     asked.add(`${method} ${route.path}`);
     if (method !== 'HEAD') whole.client.conforms(method, path, there);
+    if (there.text.includes('"type":"audit-events"')) trails++;
     return there;
   };
 
@@ -852,6 +897,7 @@ test('a hidden row does not change one byte of an answer: 10,000 requests to two
     const where = `${toRepeat}, world ${number}, ${kind}`;
     const build = async (server: TestServer) => {
       server.reseed(seed);
+      renumber.get(server)?.();
       return populated(new Directory(server), seed, `w${number}`);
     };
     const [{ world, callers }, twin] = await Promise.all([build(whole), build(lacking)]);
@@ -874,15 +920,21 @@ test('a hidden row does not change one byte of an answer: 10,000 requests to two
       const sent = requests.to(route);
       requests.learn(sent.path, await ask(sent, 'GET', where));
     }
+    const trailsWhole = async () => {
+      for (const sent of requests.trails(world)) await ask(sent, 'GET', where);
+    };
+    await trailsWhole();
     for (let count = 0; count < requestsPerWorld; count++) {
       const sent = requests.next();
       const { method } = sent.route;
       // The length of a body that is not sent tells as much as the body.
       requests.learn(sent.path, await ask(sent, method === 'GET' && dice.chance(0.05) ? 'HEAD' : method, where));
     }
+    await trailsWhole();
     for (const sent of requests.farewell(world)) await ask(sent, sent.route.method, where);
   }
 
+  assert.ok(trails > 2 * worldsPerKind, `only ${trails} trails with anything in them`);
   const successes = Object.entries(statuses).reduce((sum, [status, count]) => sum + (status < '3' ? count : 0), 0);
   t.diagnostic(`${pairs} request pairs, ${hidden} hidden rows, statuses ${JSON.stringify(statuses)}`);
   assert.ok(pairs >= 10_000, `only ${pairs} request pairs`);

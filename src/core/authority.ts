@@ -358,6 +358,12 @@ export const mayRemoveMember = (
 export const auditedBy = (caller: Caller): string | undefined =>
   caller.kind === 'organization' || caller.kind === 'audit-trails' ? caller.organization : undefined;
 
+/** In an organization that is named: its owners too. */
+export const mayReadAuditEvents =
+  (caller: Caller) =>
+  (standing: Standing): boolean =>
+    isOwner(standing) || auditedBy(caller) === standing.organization;
+
 // What a change does to the caller itself
 
 /** What a caller manages, in the organization or in the place in question. */

@@ -1,6 +1,7 @@
 /** Every family that is served. */
 
 import { accounts } from './account.ts';
+import { auditEvents } from './audit-events.ts';
 import { auditTrail } from './audit-trail.ts';
 import { authenticationTokens } from './authentication-tokens.ts';
 import { effectiveAccess } from './effective-access.ts';
@@ -44,5 +45,6 @@ export const operations: readonly Operation[] = [
   ...organizationTokens,
   ...effectiveAccess,
   ...auditTrail,
+  ...auditEvents,
   ...world,
 ];

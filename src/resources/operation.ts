@@ -18,6 +18,7 @@ import {
   type Query,
 } from '../wire/paging.ts';
 import type { Static, TSchema } from '../wire/schemas.ts';
+import { instantOf } from '../wire/time.ts';
 import { type Check, checker } from '../wire/validation.ts';
 import { Effects } from './effect.ts';
 
@@ -190,6 +191,16 @@ export class Request<P extends string = string, B = unknown> {
     const value = this.parameter(name) ?? '';
     if (['', 'true', 'false'].includes(value)) return value === 'true';
     throw new Fault({ kind: 'bad parameter', parameter: name, detail: `${name} must be true or false` });
+  }
+
+  /** The time that a parameter says, as our own are written; an empty one says none. */
+  time(name: string): string | undefined {
+    const asked = this.parameter(name) ?? '';
+    if (asked === '') return undefined;
+    const time = instantOf(asked);
+    if (time !== undefined) return time;
+    const detail = `${name} must be a time such as 2030-01-31T12:00:00.000Z`;
+    throw new Fault({ kind: 'bad parameter', parameter: name, detail });
   }
 
   /** Filters that come under an index of the client's choice, as `filter[tagged][i][key]`: the parts of each index. */

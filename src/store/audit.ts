@@ -53,6 +53,10 @@ export type ToldAtFirst = readonly [
   after: string | null,
 ];
 
+/** What a row concerns; the indexes have the same words. One from before says it only where it is its resource. */
+export const concernedProject = sql`coalesce(project_id, case resource_type when 'project' then resource_id end)`;
+export const concernedTeam = sql`coalesce(team_id, case resource_type when 'team' then resource_id end)`;
+
 export type Told = readonly [...ToldAtFirst, effect: string | null, project: string | null, team: string | null];
 
 const countAtFirst: ToldAtFirst['length'] = 13;

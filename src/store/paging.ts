@@ -14,8 +14,8 @@ const ordered = (order: Order, prefix: Sql): Sql =>
 
 const columns = (list: readonly Sql[]): Sql => list.reduce((all, next) => sql`${all}, ${next}`, sql``);
 
-/** What a page needs beside the rows: columns of `page` that are found for its own rows alone, and further totals. */
-type Beside = { readonly columns?: readonly Sql[]; readonly totals?: readonly Sql[] };
+/** What a page needs beside the rows: columns that are found for the rows of `page` alone, perhaps by a join, and further totals. */
+type Beside = { readonly columns?: readonly Sql[]; readonly join?: Sql; readonly totals?: readonly Sql[] };
 
 /** One page and the total in one statement. `visible` selects every row that the caller may see, with the columns of the order. */
 export const pageOf = async <R extends Row>(
@@ -37,6 +37,7 @@ export const pageOf = async <R extends Row>(
       order by ${ordered(order, sql``)}
       limit ${size} offset ${offset}
     ) as page on true
+    ${beside.join ?? sql``}
     order by ${ordered(order, sql`page.`)}`);
   const [total = 0, ...others] = (rows[0] ?? []).slice(0, 1 + totals.length) as number[];
   // An empty page comes as one row of nulls.

@@ -194,6 +194,10 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
   const trail = `${inside}/authentication-token?token=audit-trails`;
   const auditor = by(directory.actor((await owner.post(trail)).attributes.token));
   await auditor.get('/organization/audit-trail?since=2020-01-01T00:00:00Z');
+  for (const reader of [owner, auditor]) await reader.get(`${inside}/audit-events`);
+  for (const filter of [`project][id]=${project.id}`, `team][id]=${team.id}`, `actor][id]=${ada.id}`, 'action]=create'])
+    await owner.get(`${inside}/audit-events?filter[${filter}`);
+  await owner.get(`${inside}/audit-events?filter[since]=2020-01-01T00:00:00Z&filter[until]=2040-01-01T00:00:00Z`);
   await owner.get(trail);
   await owner.delete(trail);
   await owner.post(`${inside}/authentication-token?token=decisions`);
