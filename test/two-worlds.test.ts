@@ -570,6 +570,7 @@ class Requests {
       'filter[expiry_status]': ['active', 'expired', 'no_expiration,expiring_in_30_days', 'gone'],
       'filter[is_service_account]': ['true', 'false', 'x'],
       token: ['audit-trails', 'decisions', 'x', ''],
+      'dry-run': ['false', 'false', '', 'x'],
       since: ['2026-01-01T00:00:00Z', 'x'],
       'filter[since]': ['2026-01-01T00:00:00Z', '2027-01-01T00:00:00.100Z', 'x', ''],
       'filter[until]': ['2027-01-01T00:00:00.100Z', '2028-01-01T00:00:00Z', 'x', ''],
@@ -836,6 +837,14 @@ class Requests {
   }
 }
 
+/** The same as a dry run: it tells what it would do to what the caller sees, and to nothing else. */
+const tried = (sent: Sent): Sent => {
+  const [path = '', search] = sent.path.split('?');
+  const query = new URLSearchParams(search);
+  query.set('dry-run', 'true');
+  return { ...sent, path: `${path}?${query}` };
+};
+
 // Both worlds
 
 /** What differs between any two answers, whoever asks. */
@@ -873,8 +882,9 @@ test('a hidden row does not change one byte of an answer: 10,000 requests to two
   let pairs = 0;
   let hidden = 0;
   let trails = 0;
+  const effects: number[] = [];
 
-  const ask = async ({ route, path, headers, payload }: Sent, method: string, where: string): Promise<Answer> => {
+  const same = async ({ path, headers, payload }: Sent, method: string, where: string): Promise<Answer> => {
     const known = { ...headers, 'x-request-id': `asked-${pairs}` };
     const send = ({ client }: TestServer) => client.send(method, path, { headers: known, ...(payload && { payload }) });
     const [there, here] = await Promise.all([send(whole), send(lacking)]);
@@ -883,12 +893,17 @@ test('a hidden row does not change one byte of an answer: 10,000 requests to two
       comparable(there),
       `${where}: ${method} ${path} ${JSON.stringify(headers)} ${payload} tells of a hidden row`,
     );
-    pairs++;
-    statuses[there.status] = (statuses[there.status] ?? 0) + 1;
-    asked.add(`${method} ${route.path}`);
     if (method !== 'HEAD') whole.client.conforms(method, path, there);
     if (there.text.includes('"type":"audit-events"')) trails++;
     return there;
+  };
+
+  const ask = async (sent: Sent, method: string, where: string): Promise<Answer> => {
+    const answer = await same(sent, method, where);
+    pairs++;
+    statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+    asked.add(`${method} ${sent.route.path}`);
+    return answer;
   };
 
   for (let number = 0; number < kinds.length * worldsPerKind; number++) {
@@ -927,16 +942,26 @@ test('a hidden row does not change one byte of an answer: 10,000 requests to two
     for (let count = 0; count < requestsPerWorld; count++) {
       const sent = requests.next();
       const { method } = sent.route;
+      if (method !== 'GET') {
+        const { status, body } = await same(tried(sent), method, where);
+        if (status < 300) effects.push(body.meta.effect['changes-count']);
+      }
       // The length of a body that is not sent tells as much as the body.
       requests.learn(sent.path, await ask(sent, method === 'GET' && dice.chance(0.05) ? 'HEAD' : method, where));
     }
     await trailsWhole();
-    for (const sent of requests.farewell(world)) await ask(sent, sent.route.method, where);
+    for (const sent of requests.farewell(world)) {
+      if (sent.route.method !== 'GET') await same(tried(sent), sent.route.method, where);
+      await ask(sent, sent.route.method, where);
+    }
   }
 
   assert.ok(trails > 2 * worldsPerKind, `only ${trails} trails with anything in them`);
   const successes = Object.entries(statuses).reduce((sum, [status, count]) => sum + (status < '3' ? count : 0), 0);
   t.diagnostic(`${pairs} request pairs, ${hidden} hidden rows, statuses ${JSON.stringify(statuses)}`);
+  const telling = effects.filter(changes => changes > 0).length;
+  t.diagnostic(`${effects.length} dry runs that would succeed, ${telling} with an effect that the caller sees`);
+  assert.ok(telling > 0);
   assert.ok(pairs >= 10_000, `only ${pairs} request pairs`);
   assert.ok(successes >= 0.3 * pairs, `only ${successes} of ${pairs} requests succeeded`);
   const unasked = routes.filter(({ method, path }) => !asked.has(`${method} ${path}`));

@@ -76,8 +76,8 @@ export const standingIn = (facts: Facts, caller: Caller, place?: Place): Standin
   };
 };
 
-/** What is seen of a place; undefined where it is not seen itself. */
-export type View = (place: Place) => Outlook | undefined;
+/** What is seen of a place, and whether its project is known by name; undefined where it is not seen itself. */
+export type View = (place: Place) => (Outlook & { readonly namesProject: boolean }) | undefined;
 
 /** The caller's, before the write. Whoever makes an organization sees all of it. */
 export const viewOf = (before: Facts, caller: Caller): View | 'all' => {
@@ -86,15 +86,21 @@ export const viewOf = (before: Facts, caller: Caller): View | 'all' => {
   if (!stand.member) return () => undefined;
   return place => {
     const here = standingIn(before, caller, place);
-    return (place.workspace ? mayReadWorkspace : mayReadProject)(here) ? outlook(here) : undefined;
+    const namesProject = mayReadProject(here);
+    return (place.workspace ? mayReadWorkspace(here) : namesProject) ? { ...outlook(here), namesProject } : undefined;
   };
 };
 
-export const wholeView: View = () => wholeOutlook;
+const whole = { ...wholeOutlook, namesProject: true };
+export const wholeView: View = () => whole;
+
+/** Without its name, where no more of it is seen than that it is there. */
+export type Known = { readonly id: string; readonly name: string | null };
 
 export type Change = {
-  readonly subject: { readonly type: 'teams' | 'users'; readonly id: string; readonly name: string | null };
-  readonly place: Place;
+  readonly subject: { readonly type: 'teams' | 'users' } & Known;
+  readonly project: Known;
+  readonly workspace: Made | undefined;
   readonly before: Permissions;
   readonly after: Permissions;
 };
@@ -129,8 +135,7 @@ type Held = { readonly sets: ReadonlyMap<string, Permissions>; readonly known: R
 
 const nobody: Held = { sets: new Map(), known: new Set() };
 
-const heldIn = (facts: Facts, place: Place | undefined, view: View): Held => {
-  const seen = place && view(place);
+const heldIn = (facts: Facts, place: Place | undefined, seen: Outlook | undefined): Held => {
   if (!place || !seen) return nobody;
   const teams = [...facts.teams.values()];
   return {
@@ -149,30 +154,42 @@ const inNoTeam = { teams: [] };
 /** By teams and then users, then by places, each in the order of creation. */
 export const difference = (before: Facts, after: Facts, reach: Reach, view: View, most: number): Difference => {
   const places = told(reach.places, id => {
-    const shown = after.places.get(id) ?? before.places.get(id);
-    if (!shown) return undefined;
-    const was = heldIn(before, before.places.get(id), view);
-    const is = heldIn(after, after.places.get(id), view);
+    const [from, to] = [before.places.get(id), after.places.get(id)];
+    const shown = to ?? from;
+    const [seenFrom, seenTo] = [from && view(from), to && view(to)];
+    if (!shown || (from && !seenFrom) || (to && !seenTo)) return undefined;
+    // Whoever sees more of a workspace where it goes does not see it before.
+    const seenThere = seenTo && { ...seenTo, workspaceGrants: (seenFrom ?? seenTo).workspaceGrants };
+    const was = heldIn(before, from, seenFrom);
+    const is = heldIn(after, to, seenThere);
     const touched = [...new Set([...was.sets.keys(), ...is.sets.keys()])].filter(
       team => was.sets.get(team) !== is.sets.get(team),
     );
-    const stays = before.places.has(id) && after.places.has(id) && shown.workspace === undefined;
-    return { shown, was, is, touched: new Set(touched), stays };
+    const project = { id: shown.project.id, name: (seenTo ?? seenFrom)?.namesProject ? shown.project.name : null };
+    const stays = from !== undefined && to !== undefined && to.workspace === undefined;
+    return { shown, project, was, is, touched: new Set(touched), stays };
   }).sort((a, b) => inOrder(a.shown, b.shown));
   const changes: Change[] = [];
   let count = 0;
-  const note = (subject: Change['subject'], place: Place, was: Permissions, is: Permissions): void => {
+  const note = (
+    subject: Change['subject'],
+    { shown, project }: (typeof places)[number],
+    was: Permissions,
+    is: Permissions,
+  ): void => {
     if (was === is) return;
     count++;
-    if (changes.length < most) changes.push({ subject, place, before: was, after: is });
+    const { workspace } = shown;
+    if (changes.length < most) changes.push({ subject, project, workspace, before: was, after: is });
   };
 
   for (const team of told(reach.teams, id => after.teams.get(id) ?? before.teams.get(id)).sort(byCreation))
-    for (const { shown, was, is, touched } of places) {
+    for (const place of places) {
+      const { was, is, touched } = place;
       if (!touched.has(team.id)) continue;
       const name = was.known.has(team.id) || is.known.has(team.id) ? team.name : null;
       const [from, to] = [was, is].map(({ sets }) => sets.get(team.id) ?? nothing) as [Permissions, Permissions];
-      note({ type: 'teams', id: team.id, name }, shown, from, to);
+      note({ type: 'teams', id: team.id, name }, place, from, to);
     }
 
   const losing = new Set<Place>();
@@ -181,10 +198,11 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
     const owned = past.teams.some(team => before.teams.get(team)?.owners);
     const owns = present.teams.some(team => after.teams.get(team)?.owners);
     const stayed = `${past.teams}` === `${present.teams}`;
-    for (const { shown, was, is, touched, stays } of places) {
+    for (const place of places) {
+      const { shown, was, is, touched, stays } = place;
       if (stayed && !present.teams.some(team => touched.has(team))) continue;
       const [from, to] = [heldByUser(past, was), heldByUser(present, is)];
-      note({ type: 'users', id, name }, shown, from, to);
+      note({ type: 'users', id, name }, place, from, to);
       if (stays && !owned && manages(from) && (owns || !manages(to))) losing.add(shown);
     }
   }

@@ -6,6 +6,7 @@ import {
   type Change,
   difference,
   isLockedOut,
+  type Known,
   manages,
   type Place,
   standingIn,
@@ -27,9 +28,9 @@ const value = Type.Unsafe<Value | null>({ type: ['string', 'boolean', 'null'] })
 export const EffectSchema = exactly({
   changes: listOf(
     exactly({
-      /** The name is null of a team that the caller knows by a grant alone. */
+      // A name is null to a caller who knows a team by a grant alone, or a project by a workspace in it.
       subject: exactly({ type: oneOf('users', 'teams'), id: text, name: orNull(text) }),
-      project: named,
+      project: exactly({ id: text, name: orNull(text) }),
       workspace: optional(named),
       permissions: listOf(
         exactly({ permission: oneOf(...allPermissions.map(({ name }) => name)), before: value, after: value }),
@@ -47,7 +48,7 @@ type Named = { readonly id: string; readonly name: string };
 export type Effect = {
   readonly changes: readonly {
     readonly subject: Change['subject'];
-    readonly project: Named;
+    readonly project: Known;
     readonly workspace?: Named;
     readonly permissions: readonly {
       readonly permission: string;
@@ -83,10 +84,10 @@ const mostListed = 200;
 
 const nameOf = ({ id, name }: Named): Named => ({ id, name });
 
-const shown = ({ subject, place, before, after }: Change): Effect['changes'][number] => ({
+const shown = ({ subject, project, workspace, before, after }: Change): Effect['changes'][number] => ({
   subject,
-  project: nameOf(place.project),
-  ...(place.workspace && { workspace: nameOf(place.workspace) }),
+  project,
+  ...(workspace && { workspace: nameOf(workspace) }),
   permissions: allPermissions
     .filter(({ mask }) => ((before ^ after) & mask) !== 0)
     .map(permission => ({
