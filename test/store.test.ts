@@ -262,6 +262,10 @@ describe('statements', () => {
     for (const asker of [actor, ...[...tokens.slice(1), trail.attributes.token].map(token => directory.actor(token))])
       for (const query of eventQueries)
         assert.equal((await asker.get(`/organizations/asked/audit-events?${query}`)).status, 200, query);
+    // Who loses an admin is looked for, and whoever is no owner looks with its own eyes.
+    for (const access of ['admin', 'read'])
+      for (const each of [actor, member.actor])
+        await each.patch(`/team-projects/${grant}${each === actor ? '' : '?dry-run=true'}`, { attributes: { access } });
     await server.writeUses();
     const exported = new Set(log.filter(isOfExport).flatMap(({ statements }) => statements.map(textOf)));
     const statements = new Map(log.flatMap(({ statements }) => statements.map(each => [textOf(each), each])));
