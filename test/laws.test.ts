@@ -15,6 +15,8 @@ import {
   impliedBy,
   join,
   levels,
+  meets,
+  need,
   nothing,
   onProjects,
   onWorkspaces,
@@ -32,7 +34,13 @@ import {
   heldBy,
   type OrganizationPermission,
   organizationPermissions,
+  originsOf,
+  outlook,
+  type Sight,
   type Standing,
+  seenIn,
+  type TeamFacts,
+  wholeOutlook,
 } from '../src/core/authority.ts';
 
 /** The table of the interface document, as it stands there. */
@@ -482,4 +490,185 @@ test('a grant on a workspace joins what the organization and the project give, a
         if (onWorkspace(flag, grant, workspaceGrant) !== join(alone, given))
           assert.fail(`${flag}, ${JSON.stringify(grant)} and ${JSON.stringify(workspaceGrant)}`);
       }
+});
+
+// Questions: a need that a set meets, and why it does
+
+/** Every set that grants and organizations can give: the 20,736 and the 576, each with all later permissions or with none. */
+const later = permissions.filter(({ later }) => later).reduce((all, { mask }) => all | mask, administration);
+const wideSets = [...sets, ...workspaceSets, nothing].flatMap(set => [set, set | later]);
+
+test('a set meets a need exactly where it holds the value or a higher one: every permission, value and set', () => {
+  for (const permission of allPermissions)
+    for (const [rank, value] of permission.chain.entries()) {
+      if (value === null) continue;
+      const asked = need(permission.name, value as never);
+      // Everybody holds the lowest value, if it is one at all: there is no need of it.
+      if (rank === 0) {
+        assert.equal(asked, nothing);
+        continue;
+      }
+      let wrong = 0;
+      for (const set of wideSets) {
+        const isHigh = permission.chain.indexOf(valueIn(set, permission)) >= rank;
+        if (meets(set, asked) !== isHigh || meets(set, asked) !== covers(set, at(permission.name, value as never)))
+          wrong++;
+      }
+      assert.equal(wrong, 0, `${permission.name} = ${value}`);
+    }
+});
+
+test('a join meets a need exactly where one of its parts does, and so every need of every pair of sets', () => {
+  const needs = allPermissions.flatMap(({ name, values }) => values.map(value => need(name, value as never)));
+  const anySet = fc.nat(wideSets.length - 1).map(index => wideSets[index] as number);
+  fc.assert(
+    fc.property(anySet, anySet, (a, b) => {
+      for (const asked of [...needs, everything])
+        assert.equal(meets(join(a, b), asked), meets(a, asked) || meets(b, asked));
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+test('covered is the highest level that a set covers, custom where it covers none, none where there is nothing of it', () => {
+  for (const kind of [onProjects, onWorkspaces])
+    for (const [index, level] of kind.levels.entries()) {
+      const set = kind.impliedBy(level as never);
+      assert.equal(kind.covered(set), level);
+      assert.equal(kind.covered(join(set, overrides)), level, 'more than a level is still that level');
+      const lower = kind.levels.slice(0, index);
+      for (const { name, steps, mask } of allPermissions) {
+        const rank = steps.indexOf(set & mask);
+        if (rank <= 0) continue;
+        const less = (set & ~mask) | (steps[rank - 1] as number);
+        const expected = lower.filter(each => covers(less, kind.impliedBy(each as never))).at(-1) ?? 'custom';
+        assert.equal(kind.covered(less), expected, `${level} with less of ${name}`);
+      }
+    }
+  for (const kind of [onProjects, onWorkspaces]) assert.equal(kind.covered(nothing), 'none');
+  // What concerns the project alone is nothing on a workspace.
+  assert.equal(onWorkspaces.covered(at('project-access.settings', 'delete')), 'none');
+  for (const set of wideSets) {
+    const level = onProjects.covered(set);
+    if (level === 'none') assert.equal(set, nothing);
+    else if (level !== 'custom') assert.ok(covers(set, impliedBy(level)));
+    else assert.ok(set !== nothing && !covers(set, impliedBy('read')));
+  }
+});
+
+const anyGrantOn = <L extends string>(
+  levels: readonly L[],
+  sets: readonly number[],
+): fc.Arbitrary<Grant<L> | undefined> =>
+  fc.oneof(
+    fc.constantFrom(undefined, ...levels.map(access => ({ access }))),
+    fc.nat(sets.length - 1).map(i => ({ access: 'custom' as const, chosen: sets[i] as number, beyond: 0 })),
+  );
+const anyTeamFacts: fc.Arbitrary<TeamFacts & { visibility: string; name: string }> = fc.record(
+  {
+    id: fc.constantFrom('team-1', 'team-2', 'team-3'),
+    name: fc.constant('a team'),
+    visibility: fc.constantFrom('secret', 'organization'),
+    owners: fc.nat(9).map(odds => odds === 0),
+    organizationAccess: fc.nat(2 ** organizationPermissions.length - 1),
+    grant: anyGrantOn(levels, wideSets),
+    workspaceGrant: anyGrantOn(
+      workspaceLevels,
+      workspaceSets.flatMap(set => [set, set | overrides]),
+    ),
+    grantId: fc.constant('tprj-1'),
+    workspaceGrantId: fc.constant('tws-1'),
+  },
+  { noNullPrototype: true },
+);
+
+test('what a team holds is the join of its origins, each of them gives something, and each is one of its own', () => {
+  const mattering = organizationPermissions.filter(permission => given[permission] !== undefined);
+  assert.equal(mattering.length, 7);
+  const delegating = bitOf('delegate-policy-overrides');
+  const check = (team: TeamFacts, onDefault: boolean) => {
+    const origins = originsOf(team, onDefault);
+    const joined = origins.reduce((set, { gives }) => join(set, gives), nothing);
+    if (joined !== heldBy(team, onDefault)) assert.fail(`${JSON.stringify(team)}: ${joined}`);
+    const seen = new Set<string>();
+    for (const { scope, by, gives } of origins) {
+      assert.notEqual(gives, nothing);
+      seen.add(`${scope} ${by}`);
+      if (scope === 'project') assert.equal(by, team.grantId);
+      else if (scope === 'workspace') assert.equal(by, team.workspaceGrantId);
+      else assert.ok(by === 'owners' ? team.owners : team.organizationAccess & bitOf(by as OrganizationPermission));
+    }
+    assert.equal(seen.size, origins.length);
+  };
+  // Every set of those that give anything, with and without the delegation, times every level.
+  for (let chosen = 0; chosen < 2 ** mattering.length; chosen++)
+    for (const delegated of [0, delegating])
+      for (const access of [undefined, ...levels])
+        for (const onDefault of [false, true]) {
+          const bits = mattering.reduce(
+            (all, permission, i) => all | (chosen & (1 << i) ? bitOf(permission) : 0),
+            delegated,
+          );
+          check({ ...team(bits, access && { access }), grantId: 'tprj-1' }, onDefault);
+        }
+  fc.assert(fc.property(anyTeamFacts, fc.boolean(), check), { numRuns: 20_000 });
+});
+
+test('taking one origin away leaves the join of the others', () => {
+  fc.assert(
+    fc.property(anyTeamFacts, fc.boolean(), (team, onDefault) => {
+      const origins = originsOf(team, onDefault);
+      for (const origin of origins) {
+        const without: TeamFacts = {
+          ...team,
+          ...(origin.by === 'owners' && { owners: false }),
+          ...(origin.scope === 'project' && { grant: undefined }),
+          ...(origin.scope === 'workspace' && { workspaceGrant: undefined }),
+          ...(origin.scope === 'organization' &&
+            origin.by !== 'owners' && {
+              organizationAccess: team.organizationAccess & ~bitOf(origin.by as OrganizationPermission),
+            }),
+        };
+        const others = origins.filter(other => other !== origin).reduce((set, { gives }) => join(set, gives), nothing);
+        assert.equal(heldBy(without, onDefault), others);
+      }
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+test('what is seen of a team never adds to it, all of it is seen in the whole, and of what is hidden nothing is left', () => {
+  const anySight: fc.Arbitrary<Sight> = fc.oneof(
+    fc.constant('all' as const),
+    fc.record({ own: fc.subarray(['team-1', 'team-2', 'team-3']), listed: fc.boolean() }),
+  );
+  const anyOutlook = fc.record({ teams: anySight, grants: anySight, workspaceGrants: anySight });
+  const blind = { own: [], listed: false };
+  fc.assert(
+    fc.property(anyTeamFacts, anyOutlook, fc.boolean(), (team, view, onDefault) => {
+      const seen = originsOf(seenIn(view, team), onDefault);
+      const whole = originsOf(team, onDefault);
+      for (const { scope, by, gives } of seen) {
+        const origin = whole.find(other => other.scope === scope && other.by === by);
+        assert.ok(origin && covers(origin.gives, gives));
+      }
+      assert.deepEqual(seenIn(wholeOutlook, team), team);
+      assert.deepEqual(originsOf(seenIn({ teams: blind, grants: blind, workspaceGrants: blind }, team), onDefault), []);
+      // Whose team is hidden has nothing of the organization's, not even a delegation.
+      const byGrant = originsOf(seenIn({ ...wholeOutlook, teams: blind }, team), onDefault);
+      assert.ok(byGrant.every(({ scope, gives }) => scope !== 'organization' && (gives & overrides) === 0));
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+test('everybody sees all that its own teams hold: what it is told of itself is what it may do', () => {
+  fc.assert(
+    fc.property(fc.array(anyTeamFacts, { maxLength: 3 }), fc.boolean(), (teams, onDefault) => {
+      const standing = standingOf(teams, onDefault);
+      const view = outlook(standing);
+      for (const team of teams) assert.deepEqual(seenIn(view, team), team);
+    }),
+    { numRuns: 5_000 },
+  );
 });
