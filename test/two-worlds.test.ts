@@ -382,7 +382,10 @@ const alterations = (world: RandomWorld, sight: Sight, dice: Dice): Alteration[]
     );
   // Who sees some projects does not learn that there is another.
   const moreProjects = world.organizations
-    .filter(({ name }) => sight.belongsTo(name) && !sight.ofProject({ id: '', organization: name, isDefault: false }))
+    .filter(
+      ({ name }) =>
+        sight.belongsTo(name) && !sight.ofProject({ id: '', name: '', organization: name, isDefault: false }),
+    )
     .map(({ name }) => {
       const path = `/organizations/${name}/projects`;
       const data = { type: 'projects', attributes: { name: 'one more' } };

@@ -7,6 +7,9 @@ import { seeded } from './server.ts';
 /** Random by default; BAILIWICK_TEST_SEED repeats a run. */
 export const testSeed = Number(process.env.BAILIWICK_TEST_SEED ?? randomInt(2 ** 31));
 
+/** Some tests have a long form, which BAILIWICK_TEST_LONG=1 asks for. */
+export const inFull = (process.env.BAILIWICK_TEST_LONG ?? '') !== '';
+
 /** What to set to see a failure again. */
 export const toRepeat = `BAILIWICK_TEST_SEED=${testSeed}`;
 

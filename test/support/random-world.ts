@@ -10,6 +10,7 @@ export type Person = { readonly id: string; readonly username: string; readonly 
 export type Organization = { readonly name: string; readonly owner: Person };
 export type Team = {
   readonly id: string;
+  readonly name: string;
   readonly organization: string;
   readonly secret: boolean;
   readonly owners: boolean;
@@ -17,7 +18,12 @@ export type Team = {
   /** User ids. */
   readonly members: readonly string[];
 };
-export type Project = { readonly id: string; readonly organization: string; readonly isDefault: boolean };
+export type Project = {
+  readonly id: string;
+  readonly name: string;
+  readonly organization: string;
+  readonly isDefault: boolean;
+};
 export type Workspace = {
   readonly id: string;
   readonly name: string;
@@ -83,6 +89,7 @@ const customValuesOnWorkspace: Readonly<Record<string, readonly (string | boolea
 
 /** Every organization-level permission that opens something, and one that opens nothing. */
 export const flagNames = [
+  'delegate-policy-overrides',
   'manage-projects',
   'manage-workspaces',
   'read-projects',
@@ -174,16 +181,15 @@ export class RandomWorld {
     const name = `${this.prefix}-${role}`;
     await this.directory.organization(this.as(owner.token), name);
     this.organizations.push({ name, owner });
-    const listed = async (family: string) =>
-      (await this.as(owner.token).get(`/organizations/${name}/${family}`)).body.data[0].id;
-    this.memberships.push({
-      id: await listed('organization-memberships'),
-      organization: name,
-      user: owner.id,
-    });
+    const listed = async (family: string): Promise<{ id: string; name: string }> => {
+      const { id, attributes } = (await this.as(owner.token).get(`/organizations/${name}/${family}`)).body.data[0];
+      return { id, name: attributes.name };
+    };
+    const { id } = await listed('organization-memberships');
+    this.memberships.push({ id, organization: name, user: owner.id });
     const owners = { secret: false, owners: true, flags: [], members: [owner.id] };
-    this.teams.push({ id: await listed('teams'), organization: name, ...owners });
-    this.projects.push({ id: await listed('projects'), organization: name, isDefault: true });
+    this.teams.push({ ...(await listed('teams')), organization: name, ...owners });
+    this.projects.push({ ...(await listed('projects')), organization: name, isDefault: true });
     return name;
   }
 
@@ -203,18 +209,19 @@ export class RandomWorld {
       flags = this.dice.some(flagNames, 0.05),
     }: { secret?: boolean; members?: readonly Person[]; flags?: readonly string[] } = {},
   ): Promise<Team> {
+    const name = `${this.prefix}-team-${this.teams.length}`;
     const id = await this.directory.team(
       this.ownerOf(organization),
       organization,
       {
-        name: `${this.prefix}-team-${this.teams.length}`,
+        name,
         visibility: secret ? 'secret' : 'organization',
         'allow-member-token-management': this.dice.chance(0.5),
         'organization-access': flagsAttribute(flags),
       },
       members.map(({ username }) => username),
     );
-    const team = { id, organization, secret, owners: false, flags, members: members.map(({ id }) => id) };
+    const team = { id, name, organization, secret, owners: false, flags, members: members.map(({ id }) => id) };
     this.teams.push(team);
     return team;
   }
@@ -222,7 +229,7 @@ export class RandomWorld {
   async project(organization: string): Promise<Project> {
     const name = `${this.prefix}-project-${this.projects.length}`;
     const id = await this.directory.project(this.ownerOf(organization), organization, name);
-    const project = { id, organization, isDefault: false };
+    const project = { id, name, organization, isDefault: false };
     this.projects.push(project);
     return project;
   }
