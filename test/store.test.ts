@@ -76,6 +76,10 @@ const questionsOf = (
 const isOfExport = ({ statements }: Entry): boolean =>
   statements.some(statement => /from organizations order by created_at, id$/.test(textOf(statement)));
 
+/** A piece of a review is a read of its own, and takes one statement more: members, projects, and who asks. */
+const isOfReview = ({ statements }: Entry): boolean =>
+  statements.some(statement => /from audit_heads .* as revision/.test(textOf(statement)));
+
 /** The steps of a statement that go through a whole table, in the engine's words. */
 const walksOver = async (store: Store, { chunks, values }: Sql): Promise<string[]> => {
   const asked = (how: string): Sql => ({ chunks: [`${how} ${chunks[0]}`, ...chunks.slice(1)], values });
@@ -126,8 +130,13 @@ describe('statements', () => {
       assert.equal((await actor.get(`/organizations/wide/projects?${query}`)).status, 200);
     const reads = log.filter(({ kind, statements }) => kind === 'read' && statements.length > 1);
     assert.ok(reads.length > 15);
-    for (const { statements } of reads.filter(read => !isOfExport(read) && !isAboutOthers(read)))
-      assert.ok(statements.length <= 3, `${statements.length} statements: ${statements.map(textOf).join('\n')}`);
+    for (const read of reads.filter(read => !isOfExport(read) && !isAboutOthers(read))) {
+      const { statements } = read;
+      assert.ok(
+        statements.length <= (isOfReview(read) ? 4 : 3),
+        `${statements.length} statements: ${statements.map(textOf).join('\n')}`,
+      );
+    }
   });
 
   test('what a read includes takes one statement more at most, whatever the page size, and none where it is not asked for', async t => {

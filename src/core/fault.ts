@@ -20,6 +20,7 @@ export type Problem =
   | { readonly kind: 'refused'; readonly detail: string }
   | { readonly kind: 'forbidden'; readonly detail: string }
   | { readonly kind: 'conflict'; readonly detail: string }
+  | { readonly kind: 'not acceptable'; readonly forms: readonly string[] }
   | { readonly kind: 'changed meanwhile' }
   | { readonly kind: 'unsupported media type'; readonly detail: string }
   | { readonly kind: 'body too large' }

@@ -26,6 +26,7 @@ import {
   related,
   relatedAny,
   resource,
+  type TSchema,
   Type,
   text,
 } from '../wire/schemas.ts';
@@ -45,18 +46,19 @@ const byPermission = <T>(each: (permission: Permission) => T) => {
   return groups;
 };
 
-const ReasonOf = (permission: Permission) =>
+/** Why, of a value of this kind. */
+export const ReasonOf = (value: TSchema) =>
   exactly({
     scope: oneOf('organization', 'project', 'workspace'),
     'team-id': orNull(text),
     'team-name': orNull(text),
     'grant-id': orNull(text),
     'organization-permission': orNull(text),
-    value: valueSchema(permission),
+    value,
   });
 
 const values = byPermission(valueSchema);
-const reasons = byPermission(permission => listOf(ReasonOf(permission)));
+const reasons = byPermission(permission => listOf(ReasonOf(valueSchema(permission))));
 
 export const EffectiveAccess = resource(
   'effective-access',

@@ -1,5 +1,6 @@
 /** Every family that is served. */
 
+import { accessReview } from './access-review.ts';
 import { accounts } from './account.ts';
 import { auditEvents } from './audit-events.ts';
 import { auditTrail } from './audit-trail.ts';
@@ -44,6 +45,7 @@ export const operations: readonly Operation[] = [
   ...teamTokens,
   ...organizationTokens,
   ...effectiveAccess,
+  ...accessReview,
   ...auditTrail,
   ...auditEvents,
   ...world,

@@ -301,7 +301,7 @@ type Common = {
   readonly success: 200 | 201 | 204;
   readonly answer?: TSchema;
   /** The statuses of failure that are this operation's own; those of every request go without saying. */
-  readonly failures: readonly (400 | 403 | 404 | 409 | 412 | 422)[];
+  readonly failures: readonly (400 | 403 | 404 | 406 | 409 | 412 | 422)[];
   /** Query parameters beside the page's: what a list is of, and what narrows it; `[i]` stands for any index. */
   readonly requiredFilters?: readonly string[];
   readonly filters?: readonly string[];
@@ -333,7 +333,43 @@ export type Write = Common & {
   readonly run: (request: Request) => Promise<Changed>;
 };
 
-export type Operation = Read | Write;
+/** What a stream is given: any number of reads, each of one state of the database. */
+export type Streaming<P extends string = string> = {
+  /** The caller is known anew each time: one whose token was revoked meanwhile reads no more. */
+  readonly read: <T>(work: (request: Request<P>) => Promise<T>) => Promise<T>;
+  /** The media type that the client takes. Ask for it only after authority is decided. */
+  readonly form: () => string;
+};
+
+/** Where a stream goes. */
+export type Out = {
+  /** Whether there is room for more; if not, what was added must be sent first. */
+  add(text: string): boolean;
+  /** Waits for the client to take what was added. */
+  sent(): Promise<void>;
+};
+
+/** What begins with success: whoever may not have it, or asks for it wrongly, is told before. */
+export type Streamed = {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Where it fails, the connection is cut. Gives back what follows the body. */
+  readonly flow: (out: Out) => Promise<Readonly<Record<string, string>>>;
+  /** The names of what follows. */
+  readonly trailers?: readonly string[];
+};
+
+/** An answer that is too long to be held: text that goes out as it is made, in one of several forms. */
+export type Stream = Omit<Common, 'answer'> & {
+  readonly method: 'GET';
+  readonly audit?: never;
+  readonly body?: never;
+  readonly check?: never;
+  /** What the answer holds, by media type, the one for whoever has no preference first. */
+  readonly forms: Readonly<Record<string, TSchema>>;
+  readonly run: (streaming: Streaming) => Promise<Streamed>;
+};
+
+export type Operation = Read | Write | Stream;
 
 type Given<O, P extends string> = Omit<
   O,
@@ -356,6 +392,11 @@ export const plainList = <const P extends string>(operation: Parameters<typeof p
   ...plainGet(operation),
   paged: true,
 });
+
+/** A list that goes out as it is made. */
+export const stream = <const P extends string>(
+  operation: Given<Stream, P> & { readonly run: (streaming: Streaming<P>) => Promise<Streamed> },
+): Stream => ({ ...operation, authentication: 'token', method: 'GET', run: operation.run as Stream['run'] });
 
 /** A list: the same, with pages. */
 export const list = <const P extends string>(operation: Parameters<typeof get<P>>[0]): Read => ({

@@ -1,11 +1,14 @@
 /** Documents and errors as HTTP answers. */
 
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, type Problem } from '../core/fault.ts';
+import type { Streamed } from '../resources/operation.ts';
 import { Unavailable } from '../store/store.ts';
 import { type Document, mediaType, withoutIncluded } from '../wire/document.ts';
 import { answerTo, type ErrorAnswer, faultOfOurs, unavailable } from '../wire/errors.ts';
 import { etag } from '../wire/etag.ts';
+import { ClientGone, Outflow } from './outflow.ts';
 
 /** What every answer carries, whatever it is. */
 export const everyAnswer = (requestId: string) => ({
@@ -39,6 +42,30 @@ export const sendDocument = (
   const text = indented ? `${JSON.stringify(document, null, 2)}\n` : JSON.stringify(document);
   const tag = etag(tagged === document ? text : JSON.stringify(tagged));
   return sendText(reply.header('etag', tag), status, type, text);
+};
+
+/** What fails on the way is cut, so that nobody takes a part for the whole. */
+export const sendFlow = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  flow: Streamed['flow'],
+  trailers: readonly string[],
+): Promise<FastifyReply> => {
+  const { raw } = reply.hijack();
+  const following = trailers.length > 0 ? { trailer: trailers.join(', ') } : {};
+  raw.writeHead(reply.statusCode, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...following });
+  try {
+    const out = new Outflow(raw);
+    const values = await flow(out);
+    await out.sent();
+    raw.addTrailers(values);
+    raw.end();
+  } catch (error) {
+    raw.destroy();
+    if (!(error instanceof ClientGone))
+      request.log.warn({ requestId: request.id, cause: (error as Error).message }, 'an answer was cut');
+  }
+  return reply;
 };
 
 const sendErrors = (reply: FastifyReply, { status, errors, headers = {} }: ErrorAnswer): FastifyReply =>

@@ -9,16 +9,17 @@ import { Fault, type Problem } from '../core/fault.ts';
 import { actorOf } from '../resources/authentication-token-resource.ts';
 import { withEffect } from '../resources/effect.ts';
 import { operations } from '../resources/index.ts';
-import { type Incoming, type Read, Request, type Services, type Write } from '../resources/operation.ts';
+import { type Incoming, type Read, Request, type Services, type Stream, type Write } from '../resources/operation.ts';
 import { addAuditEvent } from '../store/audit.ts';
 import { newUuid } from '../store/id.ts';
 import { type Store, type Tx, Unavailable } from '../store/store.ts';
 import { TokenUses } from '../store/token-uses.ts';
+import { acceptable } from '../wire/accept.ts';
 import { decoded, expectMediaType, isCleanText, parsed } from '../wire/body.ts';
 import { mediaType } from '../wire/document.ts';
 import { largestBody, largestHead } from '../wire/limits.ts';
 import type { Query } from '../wire/paging.ts';
-import { everyAnswer, fail, plainMediaType, sendDocument, sendText } from './answers.ts';
+import { everyAnswer, fail, plainMediaType, sendDocument, sendFlow, sendText } from './answers.ts';
 import { authenticate } from './authentication.ts';
 import { Ending } from './ending.ts';
 import { Metrics } from './metrics.ts';
@@ -146,6 +147,30 @@ export const buildApp = ({
     });
   };
 
+  const serveStream = (operation: Stream) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const forms = Object.keys(operation.forms);
+    let type = mediaType;
+    const {
+      headers,
+      flow,
+      trailers = [],
+    } = await operation.run({
+      read: work =>
+        storeFor(request).read(async tx =>
+          work(new Request(tx, incoming(request, await callerOf(tx, request)), operation, services)),
+        ),
+      form: () => {
+        const form = acceptable(request.headers.accept, forms);
+        if (form === undefined) throw new Fault({ kind: 'not acceptable', forms });
+        type = form;
+        return form;
+      },
+    });
+    reply.code(operation.success).headers({ ...headers, vary: 'accept', 'content-type': type });
+    if (request.method === 'HEAD') return reply.send();
+    return sendFlow(request, reply, flow, trailers);
+  };
+
   const written = (operation: Write, request: FastifyRequest) => async (tx: Tx) => {
     // Once more: what is committed is authorised by the state it is committed against.
     const caller = await callerOf(tx, request);
@@ -213,6 +238,9 @@ export const buildApp = ({
       // Made by the framework, HEAD would tell a length, which a 204 must not.
       if (204 in operation.answers) app.route({ method: 'HEAD', url, handler: serveOpen(operation) });
       app.route({ method, url, handler: serveOpen(operation) });
+    } else if ('forms' in operation) {
+      // Made by the framework, HEAD would run the whole of it.
+      for (const verb of ['HEAD', method]) app.route({ method: verb, url, handler: serveStream(operation) });
     } else if (operation.method === 'GET') app.route({ method, url, handler: serveRead(operation) });
     else
       app.route({

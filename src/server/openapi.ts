@@ -19,6 +19,7 @@ const titles: Record<number, string> = {
   401: 'No token, or not a valid one',
   403: 'Refused',
   404: 'Not found, or the caller may not see it or do this',
+  406: 'The Accept header takes none of the forms that there are',
   409: 'The resource is not in a state that allows it',
   412: 'The resource has changed since the tag in If-Match',
   413: `The body is larger than ${inKiB(largestBody)}`,
@@ -36,6 +37,19 @@ const failuresOf = (operation: Operation): number[] =>
   [...new Set([...operation.failures, ...commonFailures(operation)])].sort((a, b) => a - b);
 
 const content = (schema: unknown, media = mediaType) => ({ content: { [media]: { schema } } });
+
+/** The body of success. What is streamed has no tag: it is not known as a whole. */
+const successOf = (operation: Operation) => {
+  if ('forms' in operation) {
+    const forms = Object.entries(operation.forms).map(([media, schema]) => [media, { schema }]);
+    return { headers: requestIdHeader, content: Object.fromEntries(forms) };
+  }
+  if (!operation.answer) return { headers: requestIdHeader };
+  return {
+    headers: { ...requestIdHeader, ...etagHeader },
+    ...content(answerOf(operation), operation.plain ? plainMediaType : mediaType),
+  };
+};
 
 const pageParameters = ({ largest, byDefault, unasked }: PageSizes) => [
   { name: 'page[number]', in: 'query', schema: { type: 'integer', minimum: 1, default: 1 } },
@@ -119,11 +133,7 @@ const operationObject = (operation: Operation) => ({
   parameters: parametersOf(operation),
   ...(operation.body && { requestBody: { required: isRequired(operation.body), ...content(operation.body) } }),
   responses: {
-    [operation.success]: {
-      description: titles[operation.success],
-      headers: operation.answer ? { ...requestIdHeader, ...etagHeader } : requestIdHeader,
-      ...(operation.answer && content(answerOf(operation), operation.plain ? plainMediaType : mediaType)),
-    },
+    [operation.success]: { description: titles[operation.success], ...successOf(operation) },
     ...(operation.success === 204 && {
       200: { description: 'Of a dry run', headers: requestIdHeader, ...content(effectDocument(effectReference)) },
     }),

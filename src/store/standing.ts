@@ -265,6 +265,23 @@ export const standingWithNames = async (tx: Tx, caller: Caller, kind: 'projects'
   return { stand: standingOf(caller, facts), names: { project, workspace } };
 };
 
+/** The caller's standing in an organization, and how far the organization's audit trail is: every change moves it on. */
+export const standingWithRevision = async (tx: Tx, caller: Caller, organization: string) => {
+  const facts = await factsHere(
+    tx,
+    caller,
+    sql`
+      select id as organization_id, null as project_id, 0 as is_default, null as workspace_id, (
+        select position
+        from audit_heads
+        where audit_heads.chain = organizations.id
+      ) as revision
+      from organizations
+      where lower(name) = lower(cast(${organization} as ctext))`,
+  );
+  return facts && { stand: standingOf(caller, facts), revision: (facts[0].slice(17)[0] as number | null) ?? 0 };
+};
+
 /** A grant on a project or a workspace in one text, as a page aggregates those of the caller's teams. */
 export const packedGrant = sql`team_id || ' ' || access || ' ' || coalesce(chosen, 0)`;
 

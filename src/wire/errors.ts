@@ -70,6 +70,8 @@ export const answerTo = (problem: Problem): ErrorAnswer => {
       return single(403, 'forbidden', { detail: problem.detail });
     case 'conflict':
       return single(409, 'conflict', { detail: problem.detail });
+    case 'not acceptable':
+      return single(406, 'not acceptable', { detail: `The Accept header takes none of ${problem.forms.join(', ')}.` });
     case 'changed meanwhile':
       return single(412, 'precondition failed', {
         detail: 'The resource is no longer as the If-Match header says: read it again.',

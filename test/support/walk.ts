@@ -202,6 +202,8 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
   await owner.delete(trail);
   await owner.post(`${inside}/authentication-token?token=decisions`);
 
+  await owner.get(`${inside}/access-review?filter[user][id]=${ada.id}&filter[project][id]=${project.id}`);
+
   await owner.delete(`/team-projects/${grant.id}`);
   await owner.delete(`/projects/${project.id}`);
   await owner.delete(`/teams/${team.id}`);

@@ -1,0 +1,20 @@
+/** Rows of CSV as RFC 4180 has them, of which no spreadsheet takes a cell for a formula. */
+
+export const csvMediaType = 'text/csv; charset=utf-8';
+
+/** What makes a cell a formula, in either width, after whatever blanks. */
+const formula = String.raw`\s*[=+\-@＝＋－＠]`;
+/** A control character at the beginning may hide one. */
+const atBeginning = new RegExp(`^(${formula}|[\\t\\r\\n])`, 'u');
+/** Where a reader of another dialect, which knows no quotes of ours, would begin a new cell. */
+const within = new RegExp(`[;\\t\\r\\n](?=${formula})`, 'gu');
+
+/** The apostrophe is how a spreadsheet is told that a cell is text. */
+const harmless = (text: string): string => `${atBeginning.test(text) ? "'" : ''}${text.replace(within, "$&'")}`;
+
+const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+/** A part of a row. */
+export const csvCells = (cells: readonly string[]): string => cells.map(cell => quoted(harmless(cell))).join(',');
+
+export const csvRow = (cells: readonly string[]): string => `${csvCells(cells)}\r\n`;
