@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, from the same operations that are served. */
 
 import { EffectSchema, effectDocument, withEffectShown } from '../resources/effect.ts';
-import { dryRun, type Operation } from '../resources/operation.ts';
+import { dryRun, type Operation, type Read, type Write } from '../resources/operation.ts';
 import { mediaType } from '../wire/document.ts';
 import { inKiB, largestBody } from '../wire/limits.ts';
 import { type PageSizes, sizesOf } from '../wire/paging.ts';
@@ -121,7 +121,7 @@ const isRequired = (schema: object): boolean => 'required' in schema;
 
 const effectReference = { $ref: '#/components/schemas/effect' };
 
-const answerOf = ({ method, answer }: Operation) =>
+const answerOf = ({ method, answer }: Read | Write) =>
   answer && method !== 'GET' ? withEffectShown(answer, effectReference) : answer;
 
 const operationObject = (operation: Operation) => ({

@@ -142,12 +142,13 @@ export const pieceAfter = async (
   { organization, users, projects: which }: Reviewed,
   bookmark: Bookmark,
   most: number,
+  pairs = mostPairs,
 ): Promise<Piece> => {
   const members = await membersFrom(tx, organization, bookmark, bookmark.project ? 1 : most, users);
   const [first, last] = [members[0], members.at(-1)];
   if (!first || !last) return { members: [], projects: [], next: undefined, most };
   const teams = [...new Map(members.flatMap(member => member.teams.map(team => [team.id, team]))).values()];
-  const room = Math.min(Math.ceil(mostPairs / Math.max(members.length, teams.length)), mostProjects);
+  const room = Math.min(Math.ceil(pairs / Math.max(members.length, teams.length)), mostProjects);
   // The member in the middle of whose projects the last piece ended may be gone, and this another.
   const after = first.membership.id === bookmark.member.id ? bookmark.project : undefined;
   const found = await projectsFrom(tx, organization, after ?? beforeAll, teams, room + 1, which);
@@ -165,6 +166,6 @@ export const pieceAfter = async (
         members,
         projects,
         next: { member: last.membership },
-        most: Math.max(Math.min(most + 1, Math.floor(mostPairs / Math.max(projects.length, 1)), mostMembers), 1),
+        most: Math.max(Math.min(most + 1, Math.floor(pairs / Math.max(projects.length, 1)), mostMembers), 1),
       };
 };

@@ -26,8 +26,9 @@ export const acceptable = <F extends string>(header: string | undefined, forms: 
     const [type = ''] = form.split(';');
     const names = [type, `${type.split('/')[0]}/*`, '*/*'];
     // The range that names a type most exactly is the one that counts for it.
-    const exactness = names.findIndex(name => ranges.some(range => range.type === name));
-    const quality = Math.max(0, ...ranges.filter(range => range.type === names[exactness]).map(range => range.quality));
+    const named = names.map(name => ranges.filter(range => range.type === name));
+    const exactness = named.findIndex(({ length }) => length > 0);
+    const quality = Math.max(0, ...(named[exactness] ?? []).map(range => range.quality));
     return quality > 0 ? [{ form, quality, exactness }] : [];
   });
   return wanted.toSorted((a, b) => b.quality - a.quality || a.exactness - b.exactness)[0]?.form;
