@@ -49,7 +49,7 @@ const eventsOf = async (name: string, query = '', actor = owner): Promise<Json[]
 const idOf = async (name: string): Promise<string> =>
   (await owner.get(`/organizations/${name}`)).body.data.attributes['external-id'];
 
-/** What was written, by request: what the event must say, and the project and the team that it concerns. */
+/** What was written, by request and action: what the event must say, and the project and the team that it concerns. */
 type Written = { readonly event: Json; readonly project?: string | undefined; readonly team?: string | undefined };
 
 /** Every kind of write in an organization, and for each what its event must say. */
@@ -65,16 +65,23 @@ const everyWrite = async (name: string) => {
     [method, path, data]: Call,
     event: `${string}.${string}`,
     said: (made: Json) => Said & { readonly id: string },
+    also?: (made: Json) => Readonly<Record<string, Said & { readonly id: string }>>,
   ): Promise<Json> => {
     const request = fresh('request');
     const body = data === undefined ? undefined : { data };
     const headers = { 'x-request-id': request };
     const answer = await directory.server.client.call(actor.token, method, `/api/v2${path}`, body, headers);
     assert.ok(answer.status < 300, `${method} ${path} answered ${answer.status}: ${answer.text}`);
-    const [type, action] = event.split('.');
-    const { id, before = null, after = null, project, team } = said(answer.body?.data);
-    const told = { 'resource-type': type, 'resource-id': id, action, before, after };
-    written.set(request, { event: told, project, team });
+    const tell = (
+      event: string,
+      { id, before = null, after = null, project, team }: Said & { readonly id: string },
+    ) => {
+      const [type, action] = event.split('.');
+      const told = { 'resource-type': type, 'resource-id': id, action, before, after };
+      written.set(`${request} ${action}`, { event: told, project, team });
+    };
+    tell(event, said(answer.body?.data));
+    for (const [event, besides] of Object.entries(also?.(answer.body?.data) ?? {})) tell(event, besides);
     return answer.body?.data;
   };
   const shown = async (path: string): Promise<Json> => (await owner.get(path)).body.data;
@@ -184,6 +191,33 @@ const everyWrite = async (name: string) => {
     }),
   );
   await write(owner, ['DELETE', grantPath], 'project.remove_team', () => ({ ...aboutGrant, before: wider }));
+
+  // The whole list at once: one comes, one changes, one goes, and each is told of beside the list.
+  const [coming, going] = [
+    await directory.team(owner, name, { name: 'coming' }),
+    await directory.team(owner, name, { name: 'going' }),
+  ];
+  const [staying, leaving] = [
+    await owner.make('/team-projects', grantBody(project, others, { access: 'read' })),
+    await owner.make('/team-projects', grantBody(project, going, { access: 'read' })),
+  ];
+  const wanted = [coming, others].map(id => ({
+    type: 'team-projects',
+    attributes: { access: 'write' },
+    relationships: { team: { data: { type: 'teams', id } } },
+  }));
+  const grantOf = (list: Json[], team: string) => list.find(({ relationships }) => relationships.team.data.id === team);
+  await write(
+    owner,
+    ['PUT', `/projects/${project}/team-projects`, wanted],
+    'project.set_teams',
+    after => ({ id: project, before: [staying, leaving], after, project }),
+    after => ({
+      'project.add_team': { id: project, after: grantOf(after, coming), project, team: coming },
+      'project.update_team_permissions': { ...aboutGrant, before: staying, after: grantOf(after, others) },
+      'project.remove_team': { id: project, before: leaving, project, team: going },
+    }),
+  );
 
   const desk = await write(
     owner,
@@ -354,15 +388,18 @@ describe('GET organizations/:organization/audit-events', () => {
     const { written } = await everyWrite(name);
     const events = await eventsOf(name);
     const seen = new Set<string>();
-    for (const [request, { event }] of written) {
-      const [found, ...others] = events.filter(({ attributes }) => attributes['request-id'] === request);
+    for (const [key, { event }] of written) {
+      const [request, action] = key.split(' ');
+      const [found, ...others] = events.filter(
+        ({ attributes }) => attributes['request-id'] === request && attributes.action === action,
+      );
       assert.equal(others.length, 0);
       const picked = Object.fromEntries(Object.keys(event).map(key => [key, found?.attributes[key]]));
       // When a token was last used is written down now and then.
       const settled = JSON.parse(
         JSON.stringify([picked, event]).replace(/"last-used-at":"[^"]*"/g, '"last-used-at":null'),
       );
-      assert.deepEqual(settled[0], settled[1], request);
+      assert.deepEqual(settled[0], settled[1], key);
       seen.add(`${event['resource-type']}.${event.action}`);
     }
     // What concerns users and their accounts is the site's; an organization that is gone is asked for nothing.
@@ -400,11 +437,11 @@ describe('GET organizations/:organization/audit-events', () => {
     const { written, project, another, team, others, member } = await everyWrite(name);
     const events = await eventsOf(name);
     const concerns = (key: 'project' | 'team') => (event: Json, id: string) => {
-      const known = written.get(event.attributes['request-id'])?.[key];
+      const known = written.get(`${event.attributes['request-id']} ${event.attributes.action}`)?.[key];
       // Those made on the way to another are told of by their resource, or by what they grant.
       const { 'resource-type': type, 'resource-id': resource, after, before } = event.attributes;
       const relation = (after ?? before)?.relationships?.[key]?.data?.id;
-      return (known ?? (type === key ? resource : type === 'workspace' ? relation : undefined)) === id;
+      return (known ?? (type === key ? resource : relation)) === id;
     };
     const times = [events[events.length - 12], events[9]].map(({ attributes }) => attributes['created-at']);
     const [early, late] = times as [string, string];
@@ -519,7 +556,19 @@ describe('GET organizations/:organization/audit-events', () => {
       before: null,
       after: null,
     };
-    const effect = { changes: [{ subject: { type: 'users', id: 'user-x', name: 'é "' } }], complete: true };
+    const effect = {
+      changes: [
+        {
+          subject: { type: 'users', id: 'user-x', name: 'é "' },
+          project: { id: 'prj-x', name: 'x' },
+          permissions: [{ permission: 'workspace-access.runs', before: null, after: 'apply' }],
+        },
+      ],
+      'changes-count': 1,
+      complete: true,
+      'caller-locked-out': false,
+      'projects-without-admin': [],
+    };
     const { store } = directory.server;
     await store.write(tx => addAuditEvent(tx, { ...event, effect, project: 'prj-x', team: 'team-y' }));
     await store.write(tx => addAuditEvent(tx, { ...event, id: newUuid(secureRandom), effect: null }));

@@ -7,7 +7,8 @@ import { pageOf } from '../store/paging.ts';
 import { type Sql, sql } from '../store/sql.ts';
 import { inOrganizationNamed, standing } from '../store/standing.ts';
 import type { Resource } from '../wire/document.ts';
-import { anyKeys, count, exactly, orNull, pagedDocument, resource, Type, text, time } from '../wire/schemas.ts';
+import { count, exactly, orNull, pagedDocument, resource, Type, text, time } from '../wire/schemas.ts';
+import { EffectSchema } from './effect.ts';
 import { list, type Request } from './operation.ts';
 
 // Shape
@@ -27,7 +28,7 @@ const AuditEventResource = resource(
     'created-at': time,
     before: told,
     after: told,
-    effect: orNull(anyKeys),
+    effect: orNull(EffectSchema),
     position: count,
     hash: orNull(text),
   },
