@@ -133,60 +133,66 @@ const extentOf = async (tx: Tx, scope: Scope, sight: Sight): Promise<Extent> => 
 
 type PeopleColumns = [
   user: string | null,
-  username: string,
-  userSince: string,
   team: string | null,
   name: string,
-  visibility: string,
-  organizationAccess: number,
   since: string,
+  /** Of a user, the ids of its teams; of a team, its visibility. */
+  more: string | null,
+  organizationAccess: number,
 ];
 
 /** The members of these teams, as memberships; no more than there is room for. */
 const membersOf = ({ organization, teams, users }: Extent, sight: Sight): Sql => sql`
-  select id
+  select id, user_id
   from (
-    select member.id, member.created_at
+    select member.id, member.user_id, member.created_at
     from teams
     join team_memberships on team_memberships.team_id = teams.id
     join organization_memberships as member on member.id = team_memberships.membership_id
     where teams.id in (${teams}) and teams.organization_id = ${organization} and ${seenTeams(sight)}
       and member.user_id is not null
-    group by member.id, member.created_at
+    group by member.id, member.user_id, member.created_at
     order by member.created_at, member.id
     limit ${Math.max(most - teams.length - users.length, 0) + 1}
   ) as page`;
 
-/** The caller, the teams and the users with all their teams; the first row is of the way in. */
+/** The caller, the teams, and the users with all their teams; the first row is of the way in. */
 const peopleIn = (tx: Tx, extent: Extent, caller: Caller, besides?: Sql): Promise<PeopleColumns[]> => {
   const { organization } = extent;
   const teams = caller.kind === 'team' ? [...extent.teams, caller.team] : extent.teams;
   const users = caller.kind === 'user' ? [...extent.users, caller.user] : extent.users;
   return tx.rows<PeopleColumns>(sql`
-    select cast(null as ctext), cast(null as ctext), cast(null as ctext), cast(null as ctext), cast(null as ctext),
-      cast(null as ctext),
-      (select count(*) from organizations where id = ${organization})
-      + 2 * (select count(*) from organizations where id = ${organization} and user_tokens_enabled = 1)
-      + 4 * (select count(*) from authentication_tokens where id = ${caller.token}),
-      cast(null as ctext)
-    union all
-    select null, null, null, id, name, visibility, organization_access, created_at
-    from teams
-    where id in (${teams}) and organization_id = ${organization}
-    union all
-    select users.id, users.username, users.created_at,
-      teams.id, teams.name, teams.visibility, teams.organization_access, teams.created_at
-    from organization_memberships
-    join users on users.id = organization_memberships.user_id
-    left join team_memberships on team_memberships.membership_id = organization_memberships.id
-    left join teams on teams.id = team_memberships.team_id
-    where organization_memberships.id in (
-      select id
+    with visible as (
+      select id, user_id
       from organization_memberships
       where user_id in (${users}) and organization_id = ${organization}
       ${besides ? sql`union ${besides}` : sql``}
     )
-    order by 1, 4`);
+    select cast(null as ctext), cast(null as ctext), cast(null as ctext), cast(null as ctext), cast(null as ctext),
+      (select count(*) from organizations where id = ${organization})
+      + 2 * (select count(*) from organizations where id = ${organization} and user_tokens_enabled = 1)
+      + 4 * (select count(*) from authentication_tokens where id = ${caller.token})
+    union all
+    select null, id, name, created_at, visibility, organization_access
+    from teams
+    where organization_id = ${organization} and id in (
+      select team_id
+      from visible
+      join team_memberships on team_memberships.membership_id = visible.id
+      union
+      select id from teams where id in (${teams})
+    )
+    union all
+    select users.id, null, users.username, users.created_at,
+      (
+        select string_agg(team_id, ',' order by team_id)
+        from team_memberships
+        where team_memberships.membership_id = visible.id
+      ),
+      0
+    from visible
+    join users on users.id = visible.user_id
+    order by 1, 2`);
 };
 
 type PlaceColumns = [
@@ -239,19 +245,14 @@ export const factsOf = async (tx: Tx, extent: Extent, caller: Caller, besides?: 
   const teams = new Map<string, Team>();
   const users = new Map<string, User>();
   let wayIn = 0;
-  for (const [user, username, userSince, id, name, visibility, organizationAccess, createdAt] of await peopleIn(
-    tx,
-    extent,
-    caller,
-    besides,
-  )) {
-    if (user === null && id === null) wayIn = organizationAccess;
-    if (id !== null && !teams.has(id))
-      teams.set(id, { id, name, visibility, createdAt, owners: name === ownersTeam, organizationAccess });
-    if (user === null) continue;
-    const { teams: others = [] } = users.get(user) ?? {};
-    const own = id === null ? others : [...others, id];
-    users.set(user, { id: user, name: username, createdAt: userSince, teams: own });
+  for (const row of await peopleIn(tx, extent, caller, besides)) {
+    const [user, team, name, createdAt, more, organizationAccess] = row;
+    if (user !== null) users.set(user, { id: user, name, createdAt, teams: more?.split(',') ?? [] });
+    else if (team === null) wayIn = organizationAccess;
+    else {
+      const owners = name === ownersTeam;
+      teams.set(team, { id: team, name, createdAt, owners, visibility: more ?? '', organizationAccess });
+    }
   }
 
   const places = new Map<string, Place>();
