@@ -7,7 +7,7 @@ import type { Answer, Json } from './support/client.ts';
 import { Dice, printSeed, testSeed } from './support/dice.ts';
 import { newStore } from './support/engine.ts';
 import { rehearsing } from './support/rehearsal.ts';
-import { type Route, routesOf } from './support/routes.ts';
+import { neededBy, type Route, routesOf } from './support/routes.ts';
 import { startServer, type TestServer } from './support/server.ts';
 import { contents } from './support/tables.ts';
 import { type Actor, Directory, mediaType } from './support/world.ts';
@@ -175,7 +175,8 @@ class Requests {
   }
 
   /** A request about what is at home, but for one place. */
-  to({ method, path, required, schema }: Route, manner: Manner = 'right', place?: Place, id = ''): Sent {
+  to(route: Route, manner: Manner = 'right', place?: Place, id = ''): Sent {
+    const { method, path, schema } = route;
     let at = 0;
     const filled = path.replace(/([\w-]+)\/\{(\w+)\}/g, (_, type, parameter) => {
       const own = this.#own(parameter === 'name' ? `${type} by name` : type);
@@ -186,7 +187,7 @@ class Requests {
       return `${type}/${isPlace ? encodeURIComponent(id) : inPath}`;
     });
     const query = new URLSearchParams();
-    for (const name of required) query.set(name, this.#own(`${/\[(\w+)\]/.exec(name)?.[1]}s`));
+    for (const name of neededBy(route)) query.set(name, this.#own(`${/\[(\w+)\]/.exec(name)?.[1]}s`));
     if (place?.in === 'query') query.set(place.at, id);
     const address = query.size > 0 ? `${filled}?${query}` : filled;
     const sent = { method, path: address, ...(manner === 'conditional' && { condition: '"stale"' }) };

@@ -102,22 +102,24 @@ const ofEverybody = ['filter[subject]', ...needFilters];
 
 // One subject in every place
 
-/** The caller's standing in the organization that the query names, or of which it names a place. */
+/** The caller's standing in the organization that the query names, or else in that of the place which it names. */
 const standingAsked = async (request: Request): Promise<Standing | undefined> => {
   const { tx, caller } = request;
-  const workspace = request.parameter('filter[workspace][id]');
-  const project = request.parameter('filter[project][id]');
-  if (workspace !== undefined) return found(await standing(tx, caller, onWorkspace(workspace)), mayReadWorkspace);
-  if (project !== undefined) return found(await standing(tx, caller, onProject(project)), mayReadProject);
-  const name = request.requiredParameter('filter[organization][name]');
-  return standing(tx, caller, inOrganizationNamed(name));
+  const [workspace, project, name] = namedIn(request);
+  if (name === undefined && workspace !== undefined)
+    return found(await standing(tx, caller, onWorkspace(workspace)), mayReadWorkspace);
+  if (name === undefined && project !== undefined)
+    return found(await standing(tx, caller, onProject(project)), mayReadProject);
+  return standing(tx, caller, inOrganizationNamed(request.requiredParameter('filter[organization][name]')));
 };
+
+/** What the query names. */
+const namedIn = (request: Request) =>
+  ['workspace][id', 'project][id', 'organization][name'].map(each => request.parameter(`filter[${each}]`));
 
 /** The places that the query leaves, said of rows of `organizations`' projects, and of workspaces where they are listed. */
 const narrowed = (request: Request, organization: string): Sql => {
-  const [project, workspace, name] = ['project][id', 'workspace][id', 'organization][name'].map(each =>
-    request.parameter(`filter[${each}]`),
-  );
+  const [workspace, project, name] = namedIn(request);
   return sql`
     ${project === undefined ? sql`1 = 1` : sql`projects.id = ${project}`}
     and ${workspace === undefined ? sql`1 = 1` : sql`workspaces.id = ${workspace}`}

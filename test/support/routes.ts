@@ -126,13 +126,15 @@ export const learnt = (pool: Pool, body: Json): void => {
 };
 
 /** What a list must be asked for to answer at all; what somebody holds is asked of an organization, unless of a place. */
-export const requiredQuery = (
-  { project, workspace }: World,
-  { path, required }: Pick<Route, 'path' | 'required'>,
-): string =>
-  /\/(users\/\{id\}|account)\/effective-access$/.test(path)
-    ? 'filter[organization][name]=acme'
-    : required.map(name => `${name}=${name.includes('[workspace]') ? workspace : project}`).join('&');
+export const neededBy = ({ path, required }: Pick<Route, 'path' | 'required'>): readonly string[] =>
+  /\/(users\/\{id\}|account)\/effective-access$/.test(path) ? ['filter[organization][name]'] : required;
+
+export const requiredQuery = ({ project, workspace }: World, route: Pick<Route, 'path' | 'required'>): string => {
+  const ids: Readonly<Record<string, string>> = { organization: 'acme', project, workspace };
+  return neededBy(route)
+    .map(name => `${name}=${ids[/\[(\w+)\]/.exec(name)?.[1] ?? '']}`)
+    .join('&');
+};
 
 /** Everything that the lists show to the owner and to the site admin; a new family of routes is found by itself. */
 export const poolOf = async (world: World, routes: readonly Route[]): Promise<Pool> => {
