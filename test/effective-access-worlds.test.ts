@@ -266,10 +266,12 @@ test(`effective access is what the model says, for every caller, direction, reas
     for (const asking of others)
       for (const question of questionsFor(model, asking)) {
         for (const row of await ask(asking, question)) {
-          const isWhole = JSON.stringify(row) === seen.get(row.id);
+          const whole = JSON.parse(seen.get(row.id) ?? '{}');
+          if (row.attributes['project-name'] === null) whole.attributes['project-name'] = null;
+          const isWhole = JSON.stringify(row) === JSON.stringify(whole);
           if (!isWhole) count('resources told in part');
           if (row.attributes['subject-name'] === null) count('teams known by a grant alone');
-          // What somebody is told of itself is all that there is.
+          // What somebody is told of itself is all that there is, but for what a hidden project is called.
           if (question.path === '/account') assert.ok(isWhole, `${where}: ${row.id} of the account`);
         }
         if (dice.chance(0.5)) await ask(asking, question, randomFilters(dice));

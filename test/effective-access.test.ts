@@ -563,11 +563,15 @@ describe('effective access', () => {
       }
     });
 
-    test('who reads workspaces but not their project finds them by it', async () => {
+    test('who reads workspaces but not their project finds them by it, and is not told what it is called', async () => {
       const query = `${inAcme}&filter[resource]=workspaces&filter[project][id]=${scene.vault}`;
       const { actor, id } = scene.people.sam as Member;
       assert.deepEqual(placesOf(await ok(actor.get(on(`users/${id}`, query)))), ['safe']);
       assert.deepEqual(placesOf(await ok(actor.get(on('account', query)))), ['safe']);
+      for (const path of [on('account', query), on(`workspaces/${scene.safe}`)]) {
+        const { attributes, relationships } = (await ok(actor.get(path))).body.data.at(-1);
+        assert.deepEqual([attributes['project-name'], relationships.project.data.id], [null, scene.vault], path);
+      }
     });
 
     test('404 for a user who is no member, and for one who is not there', async () => {

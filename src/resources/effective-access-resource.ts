@@ -15,7 +15,7 @@ import {
 } from '../core/access.ts';
 import { type Origin, type Outlook, originsOf, seenIn, sees } from '../core/authority.ts';
 import { Fault } from '../core/fault.ts';
-import type { Place, Subject } from '../store/holdings.ts';
+import type { Named, Subject } from '../store/holdings.ts';
 import { identifier, type Resource, toOne } from '../wire/document.ts';
 import {
   exactly,
@@ -65,7 +65,7 @@ export const EffectiveAccess = resource(
   {
     access: oneOf(...new Set([...onProjects.levels, ...onWorkspaces.levels, 'custom', 'none'])),
     'subject-name': orNull(text),
-    'project-name': text,
+    'project-name': orNull(text),
     'workspace-name': optional(text),
     'project-access': exactly(values['project-access']),
     'workspace-access': exactly(values['workspace-access']),
@@ -82,8 +82,11 @@ export const EffectiveAccess = resource(
   null,
 );
 
+/** Something that may be known by its id alone. */
+type Known = { readonly id: string; readonly name: string | null };
+
 /** An origin, and the team that has it; the organization's own token needs none. A team may be known by its grant alone. */
-export type Reason = Origin & { readonly team: { readonly id: string; readonly name: string | null } | null };
+export type Reason = Origin & { readonly team: Known | null };
 
 const byOrganizationToken: Reason = {
   scope: 'organization',
@@ -124,8 +127,8 @@ export const reasonsOf = (reasons: readonly Reason[], permission: Permission) =>
   reasons.filter(({ gives }) => (gives & permission.mask) !== 0).map(reason => shownReason(reason, permission));
 
 export const shownAccess = (
-  { type, id, name }: Pick<Subject, 'type' | 'id'> & { readonly name: string | null },
-  { project, workspace }: Place,
+  { type, id, name }: Known & Pick<Subject, 'type'>,
+  { project, workspace }: { readonly project: Known; readonly workspace?: Named | undefined },
   reasons: readonly Reason[],
 ): Resource => {
   const set = joined(reasons);

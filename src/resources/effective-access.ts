@@ -20,6 +20,7 @@ import {
   anything,
   type Holding,
   holdingsAt,
+  type Place,
   placesHeld,
   type Subject,
   subjectIn,
@@ -57,6 +58,12 @@ const common = {
   failures: [404],
 } as const;
 
+/** A workspace may be seen without its project: then what the project is called is hidden. */
+const asSeenBy = <P extends Place>(stand: Standing, { project, ...place }: P) => ({
+  ...place,
+  project: { id: project.id, name: mayReadProject(stand) ? project.name : null },
+});
+
 // Everybody in one place
 
 const everybody = async (
@@ -71,11 +78,11 @@ const everybody = async (
   const subjects = choice(request, 'filter[subject]', 'users', 'teams');
   const needs = needsAsked(request, anything[kind]);
   const { onDefaultProject, project, workspace } = stand;
-  const place = {
+  const place = asSeenBy(stand, {
     onDefaultProject,
     project: { id: project ?? '', name: names.project },
     workspace: workspace === null ? undefined : { id: workspace, name: names.workspace ?? '' },
-  };
+  });
   const view = outlook(stand);
   const reasonsOf = (teams: readonly Holding[]) =>
     reasonsFor({ organizationToken: false, teams }, onDefaultProject, view);
@@ -151,9 +158,10 @@ const everyPlace = async (request: Request, stand: Standing, subject: Subject): 
     which: narrowed(request, organization),
   });
   return request.paged(places, place => {
-    const view = place.asker === 'all' ? wholeOutlook : outlook(place.asker);
-    const holder = { organizationToken: subject.organizationToken, teams: place.teams };
-    return shownAccess(subject, place, reasonsFor(holder, place.onDefaultProject, view));
+    const { asker, teams, onDefaultProject } = place;
+    const [view, seen] = asker === 'all' ? [wholeOutlook, place] : [outlook(asker), asSeenBy(asker, place)];
+    const holder = { organizationToken: subject.organizationToken, teams };
+    return shownAccess(subject, seen, reasonsFor(holder, onDefaultProject, view));
   });
 };
 

@@ -251,6 +251,7 @@ export class EffectiveModel {
   }
 
   #resource(
+    caller: Caller,
     subject: Subject & { readonly name: string | null },
     place: Place,
     reasons: readonly Reason[],
@@ -268,7 +269,8 @@ export class EffectiveModel {
       attributes: {
         access: summary(workspace ? onWorkspaces : onProjects, held),
         'subject-name': subject.name,
-        'project-name': project.name,
+        // A workspace may be seen without its project.
+        'project-name': this.reads(caller, { project }) ? project.name : null,
         ...(workspace && { 'workspace-name': workspace.name }),
         ...byGroup(name => held[name]),
         reasons: byGroup(name =>
@@ -301,7 +303,7 @@ export class EffectiveModel {
       subjects === 'teams'
         ? teams.map(team => {
             const name = this.seesTeam(caller, team) ? team.name : null;
-            return this.#resource({ type: 'teams', id: team.id, name }, place, this.#told(caller, team, place));
+            return this.#resource(caller, { type: 'teams', id: team.id, name }, place, this.#told(caller, team, place));
           })
         : members.map(({ id, name }) => this.#ofUser(caller, { type: 'users', id, name }, place));
     return all.filter(each => each !== undefined);
@@ -311,6 +313,7 @@ export class EffectiveModel {
   #ofUser(caller: Caller, user: Subject & { readonly name: string }, place: Place): Json | undefined {
     const known = this.#teamsOf(user).filter(team => this.seesTeam(caller, team));
     return this.#resource(
+      caller,
       user,
       place,
       known.flatMap(team => this.#told(caller, team, place)),
@@ -324,14 +327,16 @@ export class EffectiveModel {
     if (subject.type === 'organizations') {
       const held = everything;
       const reason = { scope: 'organization' as const, team: null, by: 'organization-token', held };
-      return places.map(place => this.#resource({ ...subject, name: this.facts.organization }, place, [reason]));
+      return places.map(place =>
+        this.#resource(caller, { ...subject, name: this.facts.organization }, place, [reason]),
+      );
     }
     if (subject.type === 'teams') {
       const team = this.facts.teams.find(({ id }) => id === subject.id);
       if (!team || !this.seesTeam(caller, team)) return undefined;
       const { name } = team;
       return places.flatMap(
-        place => this.#resource({ ...subject, name }, place, this.#told(caller, team, place)) ?? [],
+        place => this.#resource(caller, { ...subject, name }, place, this.#told(caller, team, place)) ?? [],
       );
     }
     const member = this.facts.members.find(({ id }) => id === subject.id);
