@@ -50,7 +50,7 @@ const everything: Extent = { worldsPerKind: 4, requestsPerWorld: 220, about: /^/
 const questions: Extent = {
   worldsPerKind: inFull ? 8 : 1,
   requestsPerWorld: inFull ? 120 : 60,
-  about: /\/effective-access$/,
+  about: /\/(effective-access|audit-events|access-review)$|\/projects\/[^/]+\/team-projects$/,
 };
 
 // Callers, and what they may see by the tables of the design

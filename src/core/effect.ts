@@ -28,17 +28,21 @@ export type Place = {
 export type Team = Made & TeamOnView & Pick<TeamFacts, 'owners' | 'organizationAccess'>;
 export type User = Made & { readonly teams: readonly string[] };
 
-/** What there is, at one time, of those whom a write may touch and of the caller; a grant is found by its team and its place. */
-export type Facts = {
+/** Those whom a write may touch, and the caller, as they are at one time. */
+export type People = {
   readonly organization: string;
   readonly exists: boolean;
   /** Whether the caller's token is there, and whether the organization takes those of users. */
   readonly tokenLives: boolean;
   readonly takesUserTokens: boolean;
-  /** By the id of the workspace or the project. */
-  readonly places: ReadonlyMap<string, Place>;
   readonly teams: ReadonlyMap<string, Team>;
   readonly users: ReadonlyMap<string, User>;
+};
+
+/** With where it may, and what they are granted there; a grant is found by its team and its place. */
+export type Facts = People & {
+  /** By the id of the workspace or the project. */
+  readonly places: ReadonlyMap<string, Place>;
   readonly grants: ReadonlyMap<string, Grant>;
   readonly workspaceGrants: ReadonlyMap<string, WorkspaceGrant>;
 };

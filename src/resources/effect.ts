@@ -14,7 +14,8 @@ import {
   viewOf,
   wholeView,
 } from '../core/effect.ts';
-import { factsOf, firstLook, type PlainHolding, plainHoldingsOn, type Scope } from '../store/effect.ts';
+import { firstLook, type Look, type PlainHolding, plainHoldingsOn, secondLook } from '../store/effect.ts';
+import type { Scope } from '../store/effect-scope.ts';
 import type { Tx } from '../store/store.ts';
 import type { Document } from '../wire/document.ts';
 import { count, exactly, flag, listOf, oneOf, optional, orNull, type TSchema, text } from '../wire/schemas.ts';
@@ -122,11 +123,10 @@ const hasAdmin = (place: Place, holdings: readonly PlainHolding[], view: View): 
   });
 };
 
-type Look = Awaited<ReturnType<typeof firstLook>>;
-
 /** What came of what was looked at before the write, as far as is seen. */
-const outcome = async (tx: Tx, caller: Caller, { extent, facts: before }: Look, view: View): Promise<Effect> => {
-  const after = await factsOf(tx, extent, caller);
+const outcome = async (tx: Tx, caller: Caller, look: Look, view: View): Promise<Effect> => {
+  const { extent, facts: before } = look;
+  const after = await secondLook(tx, look, caller);
   const { changes, count, losing } = difference(before, after, extent, view, mostListed);
   const projects = losing.map(({ project }) => project.id);
   const { holdings, complete } =

@@ -2,7 +2,7 @@
 
 import { type Caller, isUser } from '../core/authority.ts';
 import { Fault, type Flaw } from '../core/fault.ts';
-import type { Scope } from '../store/effect.ts';
+import type { Scope } from '../store/effect-scope.ts';
 import { newId, type Prefix, type Random } from '../store/id.ts';
 import type { Tx } from '../store/store.ts';
 import type { Document, Resource } from '../wire/document.ts';

@@ -143,6 +143,7 @@ export const teamAccessResource = <L extends Level | WorkspaceLevel, A>(differen
     organization,
     teams: teams.map(({ id }) => id),
     [`${place}s`]: [placeId],
+    isOfGrants: true,
   });
 
   // Storage

@@ -1,135 +1,12 @@
 /** The facts that a write may touch, as they are at one time: whom, where, and what they hold there. */
 
 import type { Access, Grant, Level, WorkspaceGrant, WorkspaceLevel } from '../core/access.ts';
-import { type Caller, givingOnProjects, type Sight } from '../core/authority.ts';
-import { type Facts, grantKey, type Place, type Reach, type Team, type User } from '../core/effect.ts';
+import type { Caller, Sight } from '../core/authority.ts';
+import { type Facts, grantKey, type People, type Place, type Team, type User } from '../core/effect.ts';
+import { type Extent, extentOf, givesAnything, limited, most, type Scope, seenTeams } from './effect-scope.ts';
 import { type Sql, sql } from './sql.ts';
 import { grantOf, ownersTeam } from './standing.ts';
 import type { Tx } from './store.ts';
-
-/** Whose access a write may change, and where. Without anybody, it is the caller's own way in that may change. */
-export type Scope = {
-  /** Null where it is about no organization: about a user's tokens. */
-  readonly organization: string | null;
-  /** Teams that gain or lose themselves, and their members with them; `holders` are all that hold anything in the places. */
-  readonly teams?: readonly string[] | 'holders';
-  /** Users who come into teams or leave them. */
-  readonly users?: readonly string[];
-  readonly projects?: readonly string[] | 'all';
-  readonly workspaces?: readonly string[];
-  /** And wherever these teams hold anything; `theirs` are those of the users. */
-  readonly through?: readonly string[] | 'theirs';
-};
-
-/** What of it is looked at: no write is to take longer the larger the organization. */
-export type Extent = Reach & {
-  readonly organization: string;
-  readonly projects: readonly string[];
-  readonly workspaces: readonly string[];
-  readonly complete: boolean;
-};
-
-const most = 1_000;
-
-const idsOf = async (tx: Tx, statement: Sql): Promise<string[]> =>
-  (await tx.rows<[id: string]>(statement)).map(([id]) => id);
-
-const givesAnything = sql`(teams.name = ${ownersTeam} or (teams.organization_access & ${givingOnProjects}) <> 0)`;
-
-/** The teams that anybody in the view knows of. */
-const seenTeams = (sight: Sight): Sql => {
-  if (sight === 'all') return sql`1 = 1`;
-  const own = sql`teams.id in (${sight.own})`;
-  return sight.listed ? sql`(teams.visibility = 'organization' or ${own})` : own;
-};
-
-const placesOf = async (tx: Tx, { users = [], through = [], ...scope }: Scope) => {
-  const { organization, projects = [], workspaces = [] } = scope;
-  const all = () =>
-    idsOf(
-      tx,
-      sql`
-        select id
-        from projects
-        where organization_id = ${organization}
-        order by created_at, id
-        limit ${most + 1}`,
-    );
-  const teams =
-    through === 'theirs'
-      ? await idsOf(
-          tx,
-          sql`
-            select team_memberships.team_id
-            from organization_memberships
-            join team_memberships on team_memberships.membership_id = organization_memberships.id
-            where organization_memberships.user_id in (${users})
-              and organization_memberships.organization_id = ${organization}
-            order by team_memberships.team_id
-            limit ${most}`,
-        )
-      : through;
-  if (teams.length === 0) return { projects: projects === 'all' ? await all() : projects, workspaces };
-  const everywhere =
-    projects === 'all' ||
-    (await tx.row(sql`select id from teams where teams.id in (${teams}) and ${givesAnything} limit 1`)) !== undefined;
-  const granted = await idsOf(
-    tx,
-    sql`
-      select distinct workspace_id
-      from team_workspaces
-      where team_id in (${teams})
-      order by workspace_id
-      limit ${most + 1}`,
-  );
-  if (everywhere) return { projects: await all(), workspaces: [...workspaces, ...granted] };
-  const grantedProjects = await idsOf(
-    tx,
-    sql`
-      select distinct project_id
-      from team_projects
-      where team_id in (${teams})
-      order by project_id
-      limit ${most + 1}`,
-  );
-  return { projects: [...projects, ...grantedProjects], workspaces: [...workspaces, ...granted] };
-};
-
-const holdersIn = (
-  tx: Tx,
-  organization: string,
-  { projects, workspaces }: Pick<Extent, 'projects' | 'workspaces'>,
-  sight: Sight,
-): Promise<string[]> =>
-  idsOf(
-    tx,
-    sql`
-      select id
-      from teams
-      where organization_id = ${organization} and (
-        (${givesAnything} and ${seenTeams(sight)})
-        or id in (select team_id from team_projects where project_id in (${projects}))
-        or id in (select team_id from team_workspaces where workspace_id in (${workspaces}))
-      )
-      order by created_at, id
-      limit ${most + 1}`,
-  );
-
-/** Where and whom a scope is about. */
-const extentOf = async (tx: Tx, scope: Scope, sight: Sight): Promise<Extent> => {
-  const { organization, teams: wanted = [], users = [] } = scope;
-  if (organization === null)
-    return { organization: '', teams: [], users: [], projects: [], workspaces: [], places: [], complete: true };
-  const found = await placesOf(tx, scope);
-  const projects = [...new Set(found.projects)].slice(0, most);
-  const workspaces = [...new Set(found.workspaces)].slice(0, most - projects.length);
-  const teams = wanted === 'holders' ? await holdersIn(tx, organization, { projects, workspaces }, sight) : wanted;
-  const some = { teams: teams.slice(0, most), users: users.slice(0, most - Math.min(teams.length, most)) };
-  const complete =
-    new Set([...found.projects, ...found.workspaces]).size === projects.length + workspaces.length &&
-    teams.length + users.length === some.teams.length + some.users.length;
-  return { organization, ...some, projects, workspaces, places: [...projects, ...workspaces], complete };
-};
 
 type PeopleColumns = [
   user: string | null,
@@ -141,8 +18,8 @@ type PeopleColumns = [
   organizationAccess: number,
 ];
 
-/** The members of these teams, as memberships; no more than there is room for. */
-const membersOf = ({ organization, teams, users }: Extent, sight: Sight): Sql => sql`
+/** The members of these teams, as memberships. */
+const membersOf = ({ organization, teams }: Extent, sight: Sight): Sql => sql`
   select id, user_id
   from (
     select member.id, member.user_id, member.created_at
@@ -153,7 +30,7 @@ const membersOf = ({ organization, teams, users }: Extent, sight: Sight): Sql =>
       and member.user_id is not null
     group by member.id, member.user_id, member.created_at
     order by member.created_at, member.id
-    limit ${Math.max(most - teams.length - users.length, 0) + 1}
+    ${limited}
   ) as page`;
 
 /** The caller, the teams, and the users with all their teams; the first row is of the way in. */
@@ -240,8 +117,7 @@ const placesWith = async (
     order by 1, 5, 8`);
 };
 
-/** The facts of an extent now. */
-export const factsOf = async (tx: Tx, extent: Extent, caller: Caller, besides?: Sql): Promise<Facts> => {
+const peopleOf = async (tx: Tx, extent: Extent, caller: Caller, besides?: Sql): Promise<People> => {
   const teams = new Map<string, Team>();
   const users = new Map<string, User>();
   let wayIn = 0;
@@ -254,7 +130,18 @@ export const factsOf = async (tx: Tx, extent: Extent, caller: Caller, besides?: 
       teams.set(team, { id: team, name, createdAt, owners, visibility: more ?? '', organizationAccess });
     }
   }
+  return {
+    organization: extent.organization,
+    exists: (wayIn & 1) !== 0,
+    takesUserTokens: (wayIn & 2) !== 0,
+    tokenLives: (wayIn & 4) !== 0,
+    teams,
+    users,
+  };
+};
 
+/** The facts about these people now. */
+const factsOf = async (tx: Tx, extent: Extent, people: People): Promise<Facts> => {
   const places = new Map<string, Place>();
   const grants = new Map<string, Grant>();
   const workspaceGrants = new Map<string, WorkspaceGrant>();
@@ -268,7 +155,7 @@ export const factsOf = async (tx: Tx, extent: Extent, caller: Caller, besides?: 
     workspaceSince,
     team,
     ...columns
-  ] of await placesWith(tx, extent, [...teams.keys()])) {
+  ] of await placesWith(tx, extent, [...people.teams.keys()])) {
     const [access, chosen, beyond] = columns;
     const project = { project: { id, name, createdAt }, onDefaultProject: isDefault === 1 };
     if (workspace === null) places.set(id, project);
@@ -286,38 +173,29 @@ export const factsOf = async (tx: Tx, extent: Extent, caller: Caller, besides?: 
         grantOf<WorkspaceLevel>(access as Access<WorkspaceLevel>, chosen, beyond) as WorkspaceGrant,
       );
   }
-  return {
-    organization: extent.organization,
-    exists: (wayIn & 1) !== 0,
-    takesUserTokens: (wayIn & 2) !== 0,
-    tokenLives: (wayIn & 4) !== 0,
-    places,
-    teams,
-    users,
-    grants,
-    workspaceGrants,
-  };
+  return { ...people, places, grants, workspaceGrants };
 };
 
+export type Look = { readonly extent: Extent; readonly facts: Facts };
+
 /** The facts before a write, and the extent in which they are looked at again after it: members, too, may be gone then. */
-export const firstLook = async (
-  tx: Tx,
-  scope: Scope,
-  caller: Caller,
-  sight: Sight = 'all',
-): Promise<{ readonly extent: Extent; readonly facts: Facts }> => {
+export const firstLook = async (tx: Tx, scope: Scope, caller: Caller, sight: Sight = 'all'): Promise<Look> => {
   const extent = await extentOf(tx, scope, sight);
   const { teams, users } = extent;
-  const facts = await factsOf(tx, extent, caller, teams.length > 0 ? membersOf(extent, sight) : undefined);
+  const people = await peopleOf(tx, extent, caller, teams.length > 0 ? membersOf(extent, sight) : undefined);
   const touched = new Set(teams);
-  const members = [...facts.users.values()]
+  const members = [...people.users.values()]
     .filter(({ id, teams }) => !users.includes(id) && teams.some(team => touched.has(team)))
     .map(({ id }) => id);
   const room = most - teams.length - users.length;
   const some = members.slice(0, Math.max(room, 0));
   const complete = extent.complete && some.length === members.length;
-  return { extent: { ...extent, users: [...users, ...some], complete }, facts };
+  return { extent: { ...extent, users: [...users, ...some], complete }, facts: await factsOf(tx, extent, people) };
 };
+
+/** The same after it. */
+export const secondLook = async (tx: Tx, { extent, facts }: Look, caller: Caller): Promise<Facts> =>
+  factsOf(tx, extent, extent.isOfGrants ? facts : await peopleOf(tx, extent, caller));
 
 /** What a team that has a member who is no owner holds on a project, or in the whole organization. */
 export type PlainHolding = { readonly project: string | null; readonly team: Team; readonly grant: Grant | undefined };
@@ -336,7 +214,7 @@ type PlainColumns = [
 
 /** What there is of it on these projects; more than anybody has, and complete if it is all. */
 export const plainHoldingsOn = async (tx: Tx, organization: string, projects: readonly string[]) => {
-  const limit = 10 * most;
+  const limit = 10_000;
   const hasPlainMember = sql`exists (
     select 1
     from team_memberships
@@ -360,7 +238,7 @@ export const plainHoldingsOn = async (tx: Tx, organization: string, projects: re
     join teams on teams.id = team_projects.team_id
     where team_projects.project_id in (${projects}) and ${hasPlainMember}
     order by 1, 2
-    limit ${limit}`);
+    limit 10000`);
   const holdings: PlainHolding[] = rows.map(
     ([project, id, name, visibility, organizationAccess, createdAt, access, chosen, beyond]) => ({
       project,
