@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Sql, sql } from '../src/store/sql.ts';
 import type { Row, Tx } from '../src/store/store.ts';
-import { type Answer, assertErrors, type Json, mediaType } from './support/client.ts';
+import { type Answer, assertErrors, type Json, mediaType, plainMediaType } from './support/client.ts';
 import { Dice, printSeed, testSeed } from './support/dice.ts';
 import { leftHanging, type RawAnswer, raw, rawRequest } from './support/raw.ts';
 import {
@@ -130,6 +130,7 @@ class Fuzz {
     this.world = world;
     this.dice = dice;
     this.routes = routes;
+    // Questions among them: they have bodies, too.
     this.writes = routes.filter(({ method }) => method !== 'GET');
     this.pool = pool;
     this.spared = new Set([...world.callers, 'acme', ...(pool.get('authentication-tokens') ?? [])]);
@@ -328,7 +329,12 @@ class Fuzz {
     return this.dice.chance(0.1) ? this.damaged(text) : Buffer.from(text);
   }
 
-  headersOf(method: string, token: string | undefined, payload: Buffer | undefined): Record<string, string> {
+  headersOf(
+    method: string,
+    media: string,
+    token: string | undefined,
+    payload: Buffer | undefined,
+  ): Record<string, string> {
     const types = [
       'application/json',
       'text/plain',
@@ -355,7 +361,7 @@ class Fuzz {
     return {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(payload && {
-        'content-type': this.dice.chance(0.05) ? this.dice.pick(types) : mediaType,
+        'content-type': this.dice.chance(0.05) ? this.dice.pick(types) : media,
         'content-length': `${payload.length}`,
       }),
       ...(['PATCH', 'PUT', 'DELETE'].includes(method) && this.dice.chance(0.05) && { 'if-match': '"another"' }),
@@ -381,29 +387,32 @@ class Fuzz {
     const path = base + (this.dice.chance(route.method === 'GET' ? 0.7 : 0.1) ? this.oddQuery() : '');
     const hasBody = method === 'GET' || method === 'HEAD' ? this.dice.chance(0.1) : this.dice.chance(0.95);
     const payload = hasBody && (route.schema || this.dice.chance(0.2)) ? this.payloadOf(route, base) : undefined;
-    const headers = this.headersOf(method, this.tokenFor(route), payload);
+    const headers = this.headersOf(method, route.media ?? mediaType, this.tokenFor(route), payload);
     const what = () =>
       `${method} ${path.slice(0, 200)} ${JSON.stringify(headers).slice(0, 300)} ${payload?.toString('latin1').slice(0, 300) ?? ''}`;
     this.sent++;
     try {
       const answer = await this.world.server.client.send(method, path, { headers, ...(payload && { payload }) });
-      this.judge(method, answer);
+      this.judge(method, answer, route);
       // Answers to what never became a request of a documented route are judged by their form alone.
       const isPlain = method === route.method && base !== '' && !isOdd && ![414, 417, 431].includes(answer.status);
       if (isPlain && new RegExp(`^${route.path.replace(/\{\w+\}/g, '[^/?#]+')}$`).test(base))
         this.world.server.client.conforms(method, base, answer);
-      if (answer.status < 300 && method === 'POST') this.learn(answer);
+      if (answer.status < 300 && method === 'POST' && !route.asks) this.learn(answer);
       if (answer.status === 204 && method === 'DELETE') this.forget(base);
     } catch (error) {
       this.complain(error as Error, what());
     }
   }
 
-  judge(method: string, { status, headers, body, text }: RawAnswer): void {
+  judge(method: string, { status, headers, body, text }: RawAnswer, route?: Route): void {
     this.tally.set(`${status}`, (this.tally.get(`${status}`) ?? 0) + 1);
     assert.ok(status >= 200 && status < 500, `answered ${status}: ${text}`);
-    if (status >= 400 && method !== 'HEAD') assertErrors(status, headers, body, `${status}`);
-    if (status >= 300 || ['GET', 'HEAD'].includes(method)) return;
+    if (headers['content-type'] === plainMediaType && status >= 400) {
+      assert.ok(!route || route.asks, `${status} in one sentence where JSON:API is spoken`);
+      assert.equal(typeof body, 'string', `${status} without a sentence`);
+    } else if (status >= 400 && method !== 'HEAD') assertErrors(status, headers, body, `${status}`);
+    if (status >= 300 || ['GET', 'HEAD'].includes(method) || route?.asks) return;
     this.written++;
     const { added = [], changed = [], removed = [] } = body?.meta ?? {};
     this.listed += added.length + changed.length + removed.length;

@@ -118,7 +118,7 @@ export const permissions: readonly Permission[] = allPermissions.filter(
   ({ name }) => name !== 'workspace-access.administration',
 );
 
-const byName = Object.fromEntries(allPermissions.map(permission => [permission.name, permission])) as Record<
+export const byName = Object.fromEntries(allPermissions.map(permission => [permission.name, permission])) as Record<
   PermissionName,
   Permission
 >;

@@ -9,6 +9,7 @@ import {
   granted,
   impliedBy,
   join,
+  meets,
   nothing,
   onWorkspaces,
   type Permission,
@@ -17,6 +18,16 @@ import {
   partOf,
   type WorkspaceGrant,
 } from './access.ts';
+import {
+  type Action,
+  actionOf,
+  isOfOrganization,
+  type OrganizationAction,
+  organizationActions,
+  projectActions,
+  type ResourceType,
+  workspaceActions,
+} from './actions.ts';
 
 /** Whom a token stands for. */
 export type Caller = { readonly token: string } & (
@@ -188,6 +199,16 @@ export const reaches = <N extends PermissionName>(
   value: Parameters<typeof at<N>>[1],
 ): boolean => covers(effective(standing), at(name, value));
 
+/** Whoever holds what an action takes. */
+const may =
+  ({ need }: Action) =>
+  (standing: Standing): boolean =>
+    meets(effective(standing), need);
+
+/** The same of an action that concerns the organization as a whole. */
+const mayInOrganization = (by: OrganizationAction): ((standing: Standing) => boolean) =>
+  by === 'membership' ? ({ member }) => member : ownerOr(...by);
+
 // Teams that a caller sees
 
 export type TeamOnView = { readonly id: string; readonly visibility: string };
@@ -200,9 +221,9 @@ const own = ({ teams }: Standing): readonly string[] => teams.map(team => team.i
 export const sees = (sight: Sight, team: TeamOnView): boolean =>
   sight === 'all' || sight.own.includes(team.id) || (sight.listed && team.visibility === 'organization');
 
-const managesMembership = ownerOr('manage-membership', 'manage-teams', 'manage-organization-access');
+const managesMembership = mayInOrganization(organizationActions['manage-membership']);
 
-const managesTeams = ownerOr('manage-teams', 'manage-organization-access');
+const managesTeams = mayInOrganization(organizationActions['create-team']);
 
 /** The teams that exist for the caller. */
 export const visibleTeams = (standing: Standing): Sight =>
@@ -216,8 +237,8 @@ export const visibleTeamAccess = (standing: Standing): Sight =>
 
 // Team access
 
-export const mayReadTeamAccess = (standing: Standing): boolean => reaches(standing, 'project-access.teams', 'read');
-export const mayManageTeamAccess = (standing: Standing): boolean => reaches(standing, 'project-access.teams', 'manage');
+export const mayReadTeamAccess = may(projectActions['read-teams']);
+export const mayManageTeamAccess = may(projectActions['manage-teams']);
 
 /** Nobody grants more than they hold: what a change would add beyond the caller's own access. */
 export const excess = (standing: Standing, next: Permissions, present: Permissions): readonly Permission[] => {
@@ -227,12 +248,11 @@ export const excess = (standing: Standing, next: Permissions, present: Permissio
 
 // Projects
 
-export const mayReadProject = (standing: Standing): boolean => reaches(standing, 'project-access.settings', 'read');
-export const mayUpdateProject = (standing: Standing): boolean => reaches(standing, 'project-access.settings', 'update');
-export const mayDeleteProject = (standing: Standing): boolean => reaches(standing, 'project-access.settings', 'delete');
-export const mayManageVariableSets = (standing: Standing): boolean =>
-  reaches(standing, 'project-access.variable-sets', 'write');
-export const mayCreateProject = ownerOr('manage-projects');
+export const mayReadProject = may(projectActions.read);
+export const mayUpdateProject = may(projectActions.update);
+export const mayDeleteProject = may(projectActions.delete);
+export const mayManageVariableSets = may(projectActions['write-variable-sets']);
+export const mayCreateProject = mayInOrganization(organizationActions['create-project']);
 
 /** Whether the organization-level permissions alone show every project; else only those with a grant are shown. */
 export const seesEveryProject = (standing: Standing): boolean => mayReadProject(withoutGrants(standing));
@@ -245,15 +265,13 @@ export const withoutGrants = (standing: Standing): Standing => ({
 
 // Workspaces
 
-export const mayReadWorkspace = (standing: Standing): boolean => reaches(standing, 'workspace-access.runs', 'read');
-export const mayCreateWorkspace = (standing: Standing): boolean => reaches(standing, 'workspace-access.create', true);
-export const mayAdministerWorkspace = (standing: Standing): boolean =>
-  reaches(standing, 'workspace-access.administration', true);
-export const mayDeleteWorkspace = (standing: Standing): boolean =>
-  mayAdministerWorkspace(standing) || reaches(standing, 'workspace-access.delete', true);
+export const mayReadWorkspace = may(workspaceActions.read);
+export const mayCreateWorkspace = may(projectActions['create-workspace']);
+export const mayAdministerWorkspace = may(workspaceActions['manage-team-access']);
+export const mayDeleteWorkspace = may(workspaceActions.delete);
 /** Out of this project or into it: a move needs both. */
-export const mayMoveWorkspace = (standing: Standing): boolean => reaches(standing, 'workspace-access.move', true);
-export const mayLockWorkspace = (standing: Standing): boolean => reaches(standing, 'workspace-access.locking', true);
+export const mayMoveWorkspace = may(projectActions['move-workspace']);
+export const mayLockWorkspace = may(workspaceActions.lock);
 
 /** Whether the organization-level permissions alone show every workspace; else only those with a grant are shown. */
 export const seesEveryWorkspace = (standing: Standing): boolean => mayReadWorkspace(withoutGrants(standing));
@@ -283,11 +301,43 @@ export const seenIn = <T extends TeamFacts & TeamOnView>(outlook: Outlook, team:
   ...(!sees(outlook.workspaceGrants, team) && { workspaceGrant: undefined }),
 });
 
+// Decisions
+
+/** Whether a standing lets do an action of the tables to the resource where it stands; a grant is that of a team. */
+export const permits = (standing: Standing, type: ResourceType, name: string, team?: TeamOnView): boolean => {
+  const action = actionOf(type, name);
+  if (action === undefined) return false;
+  if (isOfOrganization(action)) return mayInOrganization(action)(standing);
+  // Who sees a grant is a question of whose it is, too.
+  if (type === 'team-project' && name === 'read') return team !== undefined && sees(visibleTeamAccess(standing), team);
+  return may(action)(standing);
+};
+
+/** About whoever belongs to the organization: those who act as owners, and the token that is made for it. */
+export const mayAskAboutAnyone = (standing: Standing, caller: Caller): boolean =>
+  isOwner(standing) || (caller.kind === 'decisions' && caller.organization === standing.organization);
+
+/** Whether there is anything at all that the caller may ask. */
+export const mayAsk = (standing: Standing, caller: Caller): boolean =>
+  standing.member || mayAskAboutAnyone(standing, caller);
+
+const isItself = (caller: Caller, { type, id }: { readonly type: string; readonly id: string }): boolean =>
+  (type === 'user' && isUser(caller, id)) ||
+  (type === 'team' && caller.kind === 'team' && caller.team === id) ||
+  (type === 'token' && caller.token === id);
+
+/** Anyone else asks about itself only. */
+export const mayAskAbout = (
+  standing: Standing,
+  caller: Caller,
+  subject: { readonly type: string; readonly id: string },
+): boolean => mayAskAboutAnyone(standing, caller) || (standing.member && isItself(caller, subject));
+
 // Organizations
 
 export const mayCreateOrganization = (caller: Caller): caller is Caller & { kind: 'user' } => caller.kind === 'user';
-export const mayReadOrganization = (standing: Standing): boolean => standing.member;
-export const mayManageOrganization = (standing: Standing): boolean => isOwner(standing);
+export const mayReadOrganization = mayInOrganization(organizationActions.read);
+export const mayManageOrganization = mayInOrganization(organizationActions.update);
 
 // Teams and their members. The owners team is in the owners' hands alone.
 

@@ -5,6 +5,8 @@ import { accounts } from './account.ts';
 import { auditEvents } from './audit-events.ts';
 import { auditTrail } from './audit-trail.ts';
 import { authenticationTokens } from './authentication-tokens.ts';
+import { evaluations } from './authzen/evaluations.ts';
+import { searches } from './authzen/searches.ts';
 import { effectiveAccess } from './effective-access.ts';
 import { entitlementSets } from './entitlement-set.ts';
 import type { Operation } from './operation.ts';
@@ -46,6 +48,8 @@ export const operations: readonly Operation[] = [
   ...organizationTokens,
   ...effectiveAccess,
   ...accessReview,
+  ...evaluations,
+  ...searches,
   ...auditTrail,
   ...auditEvents,
   ...world,

@@ -19,7 +19,7 @@ import {
 } from '../wire/paging.ts';
 import type { Static, TSchema } from '../wire/schemas.ts';
 import { instantOf } from '../wire/time.ts';
-import { type Check, checker } from '../wire/validation.ts';
+import { type Check, checker, wayTo } from '../wire/validation.ts';
 import { Effects } from './effect.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
@@ -316,6 +316,7 @@ type Common = {
 
 export type Read = Common & {
   readonly method: 'GET';
+  readonly asks?: never;
   readonly audit?: never;
   readonly body?: never;
   readonly check?: never;
@@ -326,6 +327,7 @@ export type Read = Common & {
 
 export type Write = Common & {
   readonly method: Exclude<Method, 'GET'>;
+  readonly asks?: never;
   readonly plain?: never;
   readonly audit: { readonly resource: string; readonly action: string };
   readonly body?: TSchema;
@@ -361,6 +363,7 @@ export type Streamed = {
 /** An answer that is too long to be held: text that goes out as it is made, in one of several forms. */
 export type Stream = Omit<Common, 'answer'> & {
   readonly method: 'GET';
+  readonly asks?: never;
   readonly audit?: never;
   readonly body?: never;
   readonly check?: never;
@@ -369,7 +372,18 @@ export type Stream = Omit<Common, 'answer'> & {
   readonly run: (streaming: Streaming) => Promise<Streamed>;
 };
 
-export type Operation = Read | Write | Stream;
+/** A read whose question is a body. It speaks plain JSON, and what is wrong with a question is told in one sentence. */
+export type Ask = Common & {
+  readonly method: 'POST';
+  readonly asks: true;
+  readonly plain: true;
+  readonly audit?: never;
+  readonly body: TSchema;
+  readonly check: Check<unknown>;
+  readonly run: (request: Request) => Promise<object>;
+};
+
+export type Operation = Read | Write | Stream | Ask;
 
 type Given<O, P extends string> = Omit<
   O,
@@ -402,6 +416,22 @@ export const stream = <const P extends string>(
 export const list = <const P extends string>(operation: Parameters<typeof get<P>>[0]): Read => ({
   ...get(operation),
   paged: true,
+});
+
+/** A question with its answer. */
+export const ask = <const P extends string, S extends TSchema>(
+  operation: Omit<Given<Ask, P>, 'asks'> & {
+    readonly body: S;
+    readonly run: (request: Request<P, Static<S>>) => Promise<object>;
+  },
+): Ask => ({
+  ...operation,
+  authentication: 'token',
+  method: 'POST',
+  asks: true,
+  plain: true,
+  check: checker(operation.body, wayTo),
+  run: operation.run as Ask['run'],
 });
 
 const writing =

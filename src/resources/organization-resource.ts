@@ -25,8 +25,10 @@ import { inForce, type Settings, settable, settings } from './organization-setti
 
 // Shape
 
+export const organizationNameForm = '^[A-Za-z0-9_-]{1,64}$';
+
 export const organizationName = ruled(
-  '^[A-Za-z0-9_-]{1,64}$',
+  organizationNameForm,
   'Name may only contain letters, digits, hyphens and underscores, with 1 to 64 characters',
 );
 

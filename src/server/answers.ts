@@ -6,7 +6,7 @@ import { Fault, type Problem } from '../core/fault.ts';
 import type { Streamed } from '../resources/operation.ts';
 import { Unavailable } from '../store/store.ts';
 import { type Document, mediaType, withoutIncluded } from '../wire/document.ts';
-import { answerTo, type ErrorAnswer, faultOfOurs, unavailable } from '../wire/errors.ts';
+import { answerTo, type ErrorAnswer, faultOfOurs, plainly, unavailable } from '../wire/errors.ts';
 import { etag } from '../wire/etag.ts';
 import { ClientGone, Outflow } from './outflow.ts';
 
@@ -68,8 +68,18 @@ export const sendFlow = async (
   return reply;
 };
 
-const sendErrors = (reply: FastifyReply, { status, errors, headers = {} }: ErrorAnswer): FastifyReply =>
-  sendText(reply.headers(headers), status, mediaType, JSON.stringify({ errors }));
+/** Whether a request is a question of plain JSON, which is answered in kind. */
+export const isAsked = (request: FastifyRequest): boolean =>
+  (request.routeOptions?.config as { asks?: boolean } | undefined)?.asks === true;
+
+const sendErrors = (request: FastifyRequest, reply: FastifyReply, answer: ErrorAnswer): FastifyReply => {
+  if (isAsked(request)) {
+    const { status, message, headers = {} } = plainly(answer);
+    return sendText(reply.headers(headers), status, plainMediaType, JSON.stringify(message));
+  }
+  const { status, errors, headers = {} } = answer;
+  return sendText(reply.headers(headers), status, mediaType, JSON.stringify({ errors }));
+};
 
 /** What the framework itself refuses, by its error code. */
 const frameworkProblems: Readonly<Record<string, Problem>> = {
@@ -89,9 +99,9 @@ export const fail = (error: unknown, request: FastifyRequest, reply: FastifyRepl
   if (error instanceof Unavailable) {
     const { message: cause } = (error.cause ?? {}) as { message?: string };
     request.log.warn({ requestId: request.id, reason: error.reason, cause }, error.message);
-    return void sendErrors(reply, unavailable(request.id, error.message));
+    return void sendErrors(request, reply, unavailable(request.id, error.message));
   }
   const problem = problemOf(error);
   if (!problem) request.log.error({ err: error, requestId: request.id }, 'a request failed by a fault of ours');
-  sendErrors(reply, problem ? answerTo(problem) : faultOfOurs(request.id));
+  sendErrors(request, reply, problem ? answerTo(problem) : faultOfOurs(request.id));
 };

@@ -9,17 +9,25 @@ import { Fault, type Problem } from '../core/fault.ts';
 import { actorOf } from '../resources/authentication-token-resource.ts';
 import { withEffect } from '../resources/effect.ts';
 import { operations } from '../resources/index.ts';
-import { type Incoming, type Read, Request, type Services, type Stream, type Write } from '../resources/operation.ts';
+import {
+  type Ask,
+  type Incoming,
+  type Read,
+  Request,
+  type Services,
+  type Stream,
+  type Write,
+} from '../resources/operation.ts';
 import { addAuditEvent } from '../store/audit.ts';
 import { newUuid } from '../store/id.ts';
 import { type Store, type Tx, Unavailable } from '../store/store.ts';
 import { TokenUses } from '../store/token-uses.ts';
 import { acceptable } from '../wire/accept.ts';
-import { decoded, expectMediaType, isCleanText, parsed } from '../wire/body.ts';
+import { decoded, expectJson, expectMediaType, isCleanText, parsed } from '../wire/body.ts';
 import { mediaType } from '../wire/document.ts';
 import { largestBody, largestHead } from '../wire/limits.ts';
 import type { Query } from '../wire/paging.ts';
-import { everyAnswer, fail, plainMediaType, sendDocument, sendFlow, sendText } from './answers.ts';
+import { everyAnswer, fail, isAsked, plainMediaType, sendDocument, sendFlow, sendText } from './answers.ts';
 import { authenticate } from './authentication.ts';
 import { Ending } from './ending.ts';
 import { Metrics } from './metrics.ts';
@@ -105,7 +113,7 @@ export const buildApp = ({
   app.addHook('preClose', () => ending.drain(app.server, endHandshakes));
   app.addHook('onRequest', (request, reply, done) => {
     observe(request, reply);
-    reply.headers(everyAnswer(request.id));
+    reply.headers(everyAnswer(isAsked(request) ? ownId(request) : request.id));
     // What is not served is answered before any body is read.
     if (request.is404) fail(new Fault(problemOfPath(request.url)), request, reply);
     else if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
@@ -119,7 +127,7 @@ export const buildApp = ({
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     if (bytes.length === 0) return undefined;
-    expectMediaType(request.headers['content-type']);
+    (isAsked(request) ? expectJson : expectMediaType)(request.headers['content-type']);
     return parsed(decoded(bytes), (text, done) => parse(request, text, done));
   });
 
@@ -171,6 +179,14 @@ export const buildApp = ({
     return sendFlow(request, reply, flow, trailers);
   };
 
+  const serveAsk = (operation: Ask) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const answer = await storeFor(request).read(async tx => {
+      const caller = await callerOf(tx, request);
+      return operation.run(new Request(tx, incoming(request, caller), operation, services));
+    });
+    return sendText(reply, operation.success, plainMediaType, JSON.stringify(answer));
+  };
+
   const written = (operation: Write, request: FastifyRequest) => async (tx: Tx) => {
     // Once more: what is committed is authorised by the state it is committed against.
     const caller = await callerOf(tx, request);
@@ -214,8 +230,8 @@ export const buildApp = ({
     }
   };
 
-  const serveOpen = (operation: OpenOperation) => async (_: FastifyRequest, reply: FastifyReply) => {
-    const { status, body } = await operation.run();
+  const serveOpen = (operation: OpenOperation) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const { status, body } = await operation.run(request.params as Record<string, string>);
     reply.headers(operation.headers ?? {});
     if (body === undefined) return reply.code(status).send();
     return operation.media
@@ -248,7 +264,8 @@ export const buildApp = ({
         url,
         // Nobody's body is read without a token.
         onRequest: async request => void (await storeFor(request).read(tx => callerOf(tx, request))),
-        handler: serveWrite(operation),
+        config: { asks: operation.asks ?? false },
+        handler: operation.asks ? serveAsk(operation) : serveWrite(operation),
       });
   }
   return app;
@@ -287,6 +304,14 @@ const unescaped = (text: string): string => {
     return text;
   }
 };
+
+/** Whoever asks gets its own id back as it came, whatever it is made of; the logs keep to those of the usual form. */
+const ownId = (request: FastifyRequest): string => {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && given !== '' && given.length <= longestRequestId ? given : request.id;
+};
+
+const longestRequestId = 1024;
 
 /** A client's own request id is kept, so that its logs and ours can be read together. */
 const requestId = (request: IncomingMessage): string => {

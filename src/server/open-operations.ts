@@ -1,5 +1,6 @@
 /** What is answered without a token: whether the server lives, whether it is ready, what it serves and where. */
 
+import { configurationOf, PdpConfiguration } from '../resources/authzen/discovery.ts';
 import type { Operation, Since } from '../resources/operation.ts';
 import { exactly, oneOf, open, optional, type TSchema, text } from '../wire/schemas.ts';
 import { metricsMediaType } from './metrics.ts';
@@ -15,11 +16,15 @@ export type OpenOperation = {
   readonly since: Since;
   /** By status; null where there is no body. */
   readonly answers: Readonly<Record<number, TSchema | null>>;
+  /** Where it may find nothing under the address. */
+  readonly failures?: readonly 404[];
   /** The media type of its answers, where they are text as it is and not JSON. */
   readonly media?: string;
   /** What its answers carry beside what every answer does. */
   readonly headers?: Readonly<Record<string, string>>;
-  readonly run: () => Promise<{ readonly status: number; readonly body?: unknown }>;
+  readonly run: (
+    params: Readonly<Record<string, string>>,
+  ) => Promise<{ readonly status: number; readonly body?: unknown }>;
 };
 
 /** What the Go client reads when it is made, and the provider when it asks what a server can do. */
@@ -89,6 +94,16 @@ export const openOperations = (
       summary: 'Where the API is, for the service discovery of Terraform and OpenTofu',
       answers: { 200: exactly(Object.fromEntries(Object.keys(services).map(name => [name, text]))) },
       run: async () => ({ status: 200, body: services }),
+    },
+    {
+      ...common,
+      family: 'authzen',
+      path: '/.well-known/authzen-configuration/organizations/:organization',
+      summary:
+        'Where an organization answers by the AuthZEN Authorization API; served over plain HTTP, its identifier is not https as it should be',
+      answers: { 200: PdpConfiguration },
+      failures: [404],
+      run: async ({ organization = '' }) => ({ status: 200, body: configurationOf(server.publicUrl(), organization) }),
     },
     {
       ...common,

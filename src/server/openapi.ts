@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, from the same operations that are served. */
 
 import { EffectSchema, effectDocument, withEffectShown } from '../resources/effect.ts';
-import { dryRun, type Operation, type Read, type Write } from '../resources/operation.ts';
+import { type Ask, dryRun, type Operation, type Read, type Write } from '../resources/operation.ts';
 import { mediaType } from '../wire/document.ts';
 import { inKiB, largestBody } from '../wire/limits.ts';
 import { type PageSizes, sizesOf } from '../wire/paging.ts';
@@ -30,15 +30,17 @@ const titles: Record<number, string> = {
 };
 
 /** What any operation may answer beside its own statuses. */
-const commonFailures = ({ method }: Operation): number[] =>
-  method === 'GET' ? [400, 401, 500, 503] : [400, 401, 413, 415, 500, 503];
+const commonFailures = ({ method, asks }: Operation): number[] => {
+  if (asks) return [400, 401, 403, 413, 500, 503];
+  return method === 'GET' ? [400, 401, 500, 503] : [400, 401, 413, 415, 500, 503];
+};
 
 const failuresOf = (operation: Operation): number[] =>
   [...new Set([...operation.failures, ...commonFailures(operation)])].sort((a, b) => a - b);
 
 const content = (schema: unknown, media = mediaType) => ({ content: { [media]: { schema } } });
 
-/** The body of success. What is streamed has no tag: it is not known as a whole. */
+/** The body of success. What is streamed has no tag, since it is not known as a whole; a decision has none, since nobody changes it. */
 const successOf = (operation: Operation) => {
   if ('forms' in operation) {
     const forms = Object.entries(operation.forms).map(([media, schema]) => [media, { schema }]);
@@ -46,7 +48,7 @@ const successOf = (operation: Operation) => {
   }
   if (!operation.answer) return { headers: requestIdHeader };
   return {
-    headers: { ...requestIdHeader, ...etagHeader },
+    headers: operation.asks ? requestIdHeader : { ...requestIdHeader, ...etagHeader },
     ...content(answerOf(operation), operation.plain ? plainMediaType : mediaType),
   };
 };
@@ -72,7 +74,7 @@ const dryRunParameter = {
 };
 
 const parametersOf = ({
-  method,
+  audit,
   path,
   paged,
   pageSizes,
@@ -82,12 +84,7 @@ const parametersOf = ({
   sorts,
   failures,
 }: Operation) => [
-  ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  })),
+  ...pathParameters(path),
   ...requiredFilters.map(name => ({ name, in: 'query', required: true, schema: { type: 'string' } })),
   ...filters.map(name => ({ name, in: 'query', schema: { type: 'string' } })),
   ...(includes
@@ -104,7 +101,7 @@ const parametersOf = ({
     ? [{ name: 'sort', in: 'query', schema: { type: 'string', enum: sorts.flatMap(by => [by, `-${by}`]) } }]
     : []),
   ...(paged ? pageParameters(sizesOf(pageSizes)) : []),
-  ...(method === 'GET' ? [] : [dryRunParameter]),
+  ...(audit ? [dryRunParameter] : []),
   ...(failures.includes(412)
     ? [{ name: 'If-Match', in: 'header', description: 'The ETag last read', schema: { type: 'string' } }]
     : []),
@@ -116,13 +113,27 @@ const requestIdHeader = {
 const retryAfterHeader = { 'Retry-After': { description: 'In seconds', schema: { type: 'string' } } };
 const etagHeader = { ETag: { description: 'For If-Match', schema: { type: 'string' } } };
 
+/** What is wrong, in one sentence. */
+const errorMessage = { type: 'string' };
+
+const pathParameters = (path: string) =>
+  [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+
+const failureContent = (asks: boolean | undefined) =>
+  asks ? content(errorMessage, plainMediaType) : content({ $ref: '#/components/schemas/errors' });
+
 /** A body that may be left out demands nothing. */
 const isRequired = (schema: object): boolean => 'required' in schema;
 
 const effectReference = { $ref: '#/components/schemas/effect' };
 
-const answerOf = ({ method, answer }: Read | Write) =>
-  answer && method !== 'GET' ? withEffectShown(answer, effectReference) : answer;
+const answerOf = ({ audit, answer }: Read | Write | Ask) =>
+  answer && audit ? withEffectShown(answer, effectReference) : answer;
 
 const operationObject = (operation: Operation) => ({
   operationId: operationId(operation),
@@ -131,7 +142,12 @@ const operationObject = (operation: Operation) => ({
   'x-since': operation.since,
   ...(operation.audit && { 'x-audit': `${operation.audit.resource}.${operation.audit.action}` }),
   parameters: parametersOf(operation),
-  ...(operation.body && { requestBody: { required: isRequired(operation.body), ...content(operation.body) } }),
+  ...(operation.body && {
+    requestBody: {
+      required: operation.asks === true || isRequired(operation.body),
+      ...content(operation.body, operation.asks ? plainMediaType : mediaType),
+    },
+  }),
   responses: {
     [operation.success]: { description: titles[operation.success], ...successOf(operation) },
     ...(operation.success === 204 && {
@@ -143,7 +159,7 @@ const operationObject = (operation: Operation) => ({
         {
           description: titles[status],
           headers: status === 503 ? { ...requestIdHeader, ...retryAfterHeader } : requestIdHeader,
-          ...content({ $ref: '#/components/schemas/errors' }),
+          ...failureContent(operation.asks),
         },
       ]),
     ),
@@ -161,8 +177,9 @@ const openObject = (operation: OpenOperation) => ({
   tags: [operation.family],
   'x-since': operation.since,
   security: [],
-  responses: Object.fromEntries(
-    Object.entries(operation.answers).map(([status, schema]) => [
+  parameters: pathParameters(operation.path),
+  responses: Object.fromEntries([
+    ...Object.entries(operation.answers).map(([status, schema]) => [
       status,
       {
         description: titles[Number(status)],
@@ -170,7 +187,11 @@ const openObject = (operation: OpenOperation) => ({
         ...(schema && content(schema, operation.media ?? plainMediaType)),
       },
     ]),
-  ),
+    ...(operation.failures ?? []).map(status => [
+      status,
+      { description: titles[status], headers: requestIdHeader, ...failureContent(false) },
+    ]),
+  ]),
 });
 
 const operationId = ({ method, path }: { method: string; path: string }): string =>

@@ -55,7 +55,7 @@ const all = (conditions: readonly Sql[]): Sql => conditions.reduce((all, next) =
 
 // In one place: who holds something there
 
-type HoldingColumns = [
+export type HoldingColumns = [
   id: string,
   name: string,
   visibility: string,
@@ -70,7 +70,7 @@ type HoldingColumns = [
   workspaceBeyond: number | null,
 ];
 
-const holdingFrom = (row: HoldingColumns): Holding => {
+export const holdingFrom = (row: HoldingColumns): Holding => {
   const [id, name, visibility, organizationAccess, grantId, access, chosen, beyond, ...onWorkspace] = row;
   const [workspaceGrantId, workspaceAccess, workspaceChosen, workspaceBeyond] = onWorkspace;
   return {
@@ -235,8 +235,11 @@ export type Asker = Standing | 'all';
 
 const grantsOf = ({ teams }: Holder): Grants => grantsCounted([{ teams, where: always }]);
 
+/** Said of a row of `projects`: there, the holder meets the need by all that it has. */
+export const holdsOnProject = (holder: Holder, need: Need): Sql => projectMeets(holder, need, grantsOf(holder));
+
 const projectsMeeting = (asker: Standing, need: Need): Sql => {
-  const met = projectMeets(asker, need, grantsOf(asker));
+  const met = holdsOnProject(asker, need);
   return met === always
     ? always
     : sql`project_id in (
@@ -298,7 +301,7 @@ type PlaceColumns = [
   workspaceGrants: string | null,
 ];
 
-const withGrants = <T extends TeamFacts>(
+export const withGrants = <T extends TeamFacts>(
   teams: readonly T[],
   grants: string | null,
   workspaceGrants: string | null,

@@ -265,21 +265,21 @@ export const standingWithNames = async (tx: Tx, caller: Caller, kind: 'projects'
   return { stand: standingOf(caller, facts), names: { project, workspace } };
 };
 
-/** The caller's standing in an organization, and how far the organization's audit trail is: every change moves it on. */
+/** The caller's standing in an organization, and of that what answers tell: how far its audit trail is, which every change moves on. */
 export const standingWithRevision = async (tx: Tx, caller: Caller, organization: string) => {
   const facts = await factsHere(
     tx,
     caller,
     sql`
-      select id as organization_id, null as project_id, 0 as is_default, null as workspace_id, (
-        select position
-        from audit_heads
-        where audit_heads.chain = organizations.id
-      ) as revision
+      select organizations.id as organization_id, null as project_id, 0 as is_default, null as workspace_id,
+        organizations.name, organizations.user_tokens_enabled, audit_heads.position
       from organizations
-      where lower(name) = lower(cast(${organization} as ctext))`,
+      left join audit_heads on audit_heads.chain = organizations.id
+      where lower(organizations.name) = lower(cast(${organization} as ctext))`,
   );
-  return facts && { stand: standingOf(caller, facts), revision: (facts[0].slice(17)[0] as number | null) ?? 0 };
+  if (!facts) return undefined;
+  const [name, userTokens, revision] = facts[0].slice(17) as [string, number, number | null];
+  return { stand: standingOf(caller, facts), name, userTokens: userTokens === 1, revision: revision ?? 0 };
 };
 
 /** A grant on a project or a workspace in one text, as a page aggregates those of the caller's teams. */

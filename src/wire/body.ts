@@ -15,6 +15,15 @@ export const expectMediaType = (header: string | undefined): void => {
   });
 };
 
+const acceptedPlain = /^application\/json\s*(;|$)/i;
+
+/** The same where plain JSON is spoken, whatever charset is named: JSON has but one. */
+export const expectJson = (header: string | undefined): void => {
+  if (header !== undefined && acceptedPlain.test(header.trim())) return;
+  const detail = 'A request here needs a body of JSON and the header Content-Type: application/json.';
+  throw new Fault({ kind: 'unsupported media type', detail });
+};
+
 export const decoded = (bytes: Buffer): string => {
   if (!isUtf8(bytes)) throw new Fault({ kind: 'bad request', detail: 'The body is not valid UTF-8.' });
   return bytes.toString('utf8');

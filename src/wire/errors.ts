@@ -89,6 +89,20 @@ export const answerTo = (problem: Problem): ErrorAnswer => {
   }
 };
 
+/** To whom JSON:API is not spoken: a status, and one sentence. */
+export type PlainErrorAnswer = Omit<ErrorAnswer, 'errors'> & { readonly message: string };
+
+/** The same for those: whatever is wrong with a request is 400, and what is not for its caller 403, in one and the same words. */
+export const plainly = ({ status, errors, headers = {} }: ErrorAnswer): PlainErrorAnswer => {
+  if (status === 404) return { status: 403, message: notForYou, headers };
+  const message = errors
+    .map(({ detail, title, meta }) => [detail ?? title, ...Object.values(meta ?? {})].join(' '))
+    .join('; ');
+  return { status: status === 415 || status === 422 ? 400 : status, message, headers };
+};
+
+const notForYou = 'This token may not ask this: only about itself, and in an organization that it belongs to.';
+
 /** A fault of ours: the caller gets the id under which the log tells more. */
 export const faultOfOurs = (requestId: string): ErrorAnswer =>
   single(500, 'internal server error', {

@@ -22,13 +22,16 @@ export type Check<T> = (body: unknown, known?: readonly Flaw[]) => T;
 /** More than anybody reads, and less than a large body could be made to have. */
 export const mostFlaws = 100;
 
-export const checker = <S extends TSchema>(schema: S): Check<Static<S>> => {
+/** How a sentence calls what a pointer leads to. */
+type Naming = (pointer: string) => string;
+
+export const checker = <S extends TSchema>(schema: S, naming: Naming = nameIn): Check<Static<S>> => {
   let validate: ValidateFunction | undefined;
   return (body, known = []) => {
     validate ??= compiled(schema);
     if (validate(body) && known.length === 0) return body as Static<S>;
     const flaws = new Map<string, Flaw>();
-    for (const flaw of [...known, ...(validate.errors ?? []).map(flawOf)])
+    for (const flaw of [...known, ...(validate.errors ?? []).map(error => flawOf(error, naming))])
       if (!flaws.has(flaw.pointer)) flaws.set(flaw.pointer, flaw);
     throw invalid(...[...flaws.values()].slice(0, mostFlaws));
   };
@@ -43,11 +46,11 @@ export const accepts = <S extends TSchema>(schema: S): ((value: unknown) => valu
   };
 };
 
-const flawOf = (error: ErrorObject): Flaw => {
+const flawOf = (error: ErrorObject, naming: Naming): Flaw => {
   const { missingProperty, additionalProperty } = error.params;
   const key: string | undefined = missingProperty ?? additionalProperty;
   const pointer = key === undefined ? error.instancePath : `${error.instancePath}/${escaped(key)}`;
-  return { pointer, detail: detailOf(error, nameIn(pointer)) };
+  return { pointer, detail: detailOf(error, naming(pointer)) };
 };
 
 /** As a JSON pointer writes a key. */
@@ -59,7 +62,10 @@ export const pathIn = (pointer: string): string[] =>
     .slice(1)
     .map(key => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-const nameIn = (pointer: string): string => {
+/** By the whole way to it, where a sentence is all that a client gets. */
+export const wayTo: Naming = pointer => pathIn(pointer).join('.') || 'The body';
+
+const nameIn: Naming = pointer => {
   const [last = 'The body', above] = pathIn(pointer).reverse();
   return above !== undefined && /^\d+$/.test(last) ? `each of ${above}` : last;
 };

@@ -1,6 +1,6 @@
 /** The routes, as the server itself documents them, and a world in which every one of them finds something. */
 
-import { type Json, mediaType } from './client.ts';
+import type { Json } from './client.ts';
 import type { TestServer } from './server.ts';
 import { type Actor, type Directory, newDirectory } from './world.ts';
 
@@ -9,8 +9,11 @@ export type Route = {
   readonly path: string;
   /** Whether it needs no token. */
   readonly open?: boolean;
+  /** Whether its body is a question: it writes nothing, and what is wrong with it is told in one sentence. */
+  readonly asks?: boolean;
   /** Of the body, where there is one. */
   readonly schema?: Json;
+  readonly media?: string | undefined;
   /** Names of those in the query, what the document lets each of them be, and which of them must be there. */
   readonly parameters: readonly string[];
   readonly choices?: Readonly<Record<string, readonly string[]>>;
@@ -20,13 +23,16 @@ export type Route = {
 export const routesOf = async ({ client }: TestServer): Promise<Route[]> => {
   const { body } = await client.send('GET', '/openapi.json');
   return Object.entries<Json>(body.paths).flatMap(([path, methods]) =>
-    Object.entries<Json>(methods).map(([method, { requestBody, security, parameters = [] }]) => {
+    Object.entries<Json>(methods).map(([method, { requestBody, security, parameters = [], ...others }]) => {
       const inQuery = parameters.filter((parameter: Json) => parameter.in === 'query');
+      const [[media, content] = []] = Object.entries<Json>(requestBody?.content ?? {});
       return {
         method: method.toUpperCase(),
         path,
         open: security?.length === 0,
-        schema: requestBody?.content[mediaType].schema,
+        asks: method !== 'get' && !others['x-audit'],
+        schema: content?.schema,
+        media,
         parameters: inQuery.map(({ name }: Json) => name),
         choices: Object.fromEntries(inQuery.map((parameter: Json) => [parameter.name, choicesOf(parameter)])),
         required: inQuery.filter(({ required }: Json) => required).map(({ name }: Json) => name),

@@ -178,6 +178,21 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
   await owner.post(`${inside}/workspaces`, newWorkspace('shelf'));
   await owner.post(`${inside}/workspaces/shelf/actions/safe-delete`);
 
+  const question = {
+    subject: { type: 'team', id: team.id },
+    action: { name: 'read' },
+    resource: { type: 'project', id: project.id },
+  };
+  const { action: _, ...unnamed } = question;
+  for (const [path, asked] of Object.entries({
+    evaluation: question,
+    evaluations: { ...question, evaluations: [{}, { action: { name: 'delete' } }] },
+    'search/subject': question,
+    'search/resource': question,
+    'search/action': unnamed,
+  }))
+    await done(actor.ask('walked', path, asked), path);
+
   const several = await owner.post(`/teams/${team.id}/authentication-tokens`, { attributes: { description: 'one' } });
   await owner.get(`/teams/${team.id}/authentication-tokens`);
   await owner.get(`${inside}/team-tokens`);
@@ -216,6 +231,7 @@ export const walk = async (directory: Directory): Promise<{ owner: Actor; writes
     '/metrics',
     '/api/v2/ping',
     '/.well-known/terraform.json',
+    '/.well-known/authzen-configuration/organizations/walked',
     '/openapi.json',
   ])
     await done(directory.server.client.call(undefined, 'GET', path), `GET ${path}`);

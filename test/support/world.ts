@@ -1,7 +1,7 @@
 /** One seeded world, made over HTTP: an organization with every kind of caller in it. */
 
 import assert from 'node:assert/strict';
-import { type Answer, type Client, type Json, mediaType } from './client.ts';
+import { type Answer, type Client, type Json, mediaType, plainMediaType } from './client.ts';
 import { startServer, type TestServer } from './server.ts';
 
 export { mediaType };
@@ -34,6 +34,12 @@ export class Actor {
 
   delete(path: string, data?: unknown, headers?: Record<string, string>): Promise<Answer> {
     return this.client.call(this.token, 'DELETE', `/api/v2${path}`, data === undefined ? undefined : { data }, headers);
+  }
+
+  /** A question by AuthZEN, below the path of an organization; a text goes as it is. */
+  ask(organization: string, path: string, question: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const address = `/organizations/${organization}/access/v1/${path}`;
+    return this.client.call(this.token, 'POST', address, question, { 'content-type': plainMediaType, ...headers });
   }
 
   /** A POST that must succeed; the resource that it made. */

@@ -1,0 +1,301 @@
+/** What it takes to answer who may do what: the facts about many subjects and many places in one statement. */
+
+import { type Need, need } from '../core/access.ts';
+import type { Standing, TeamOnView } from '../core/authority.ts';
+import type { Listing, Page } from '../wire/paging.ts';
+import { type Holder, type Holding, type HoldingColumns, holdingFrom, holdsOnProject, withGrants } from './holdings.ts';
+import { pageOf } from './paging.ts';
+import { type Sql, sql } from './sql.ts';
+import { ownersTeam, packedGrantWithId } from './standing.ts';
+import type { Row, Tx } from './store.ts';
+
+/** A project, a workspace or a team's access to a project, known by type and id as the questions have it. */
+export type Named = { readonly type: string; readonly id: string };
+
+export type AskedPlace = {
+  readonly project: string;
+  readonly onDefaultProject: boolean;
+  readonly workspace: string | null;
+  /** Whose access it is, where access is what is asked about. */
+  readonly team?: TeamOnView | undefined;
+};
+
+/** All that is known of those asked about. */
+export class Facts {
+  readonly #organization: string;
+  readonly #teams: ReadonlyMap<string, readonly Holding[]>;
+  readonly #places: ReadonlyMap<string, AskedPlace & { readonly grants: Grants }>;
+
+  constructor(organization: string, rows: readonly FactColumns[]) {
+    this.#organization = organization;
+    const { subjects = [], places = [] } = Object.groupBy(rows, ([kind]) =>
+      kind === 'user' || kind === 'team' ? 'subjects' : 'places',
+    );
+    const bySubject = Map.groupBy(subjects, ([type, id]) => keyOf(type, id));
+    this.#teams = new Map([...bySubject].map(([key, rows]) => [key, rows.flatMap(teamFrom)]));
+    this.#places = new Map(places.map(row => [keyOf(row[0], row[1]), placeFrom(row)]));
+  }
+
+  /** The teams of a member, or the team itself; undefined for what is not of the organization. */
+  teamsOf({ type, id }: Named): readonly Holding[] | undefined {
+    return this.#teams.get(keyOf(type, id));
+  }
+
+  placeOf({ type, id }: Named): AskedPlace | undefined {
+    return this.#places.get(keyOf(type, id));
+  }
+
+  /** Where a holder stands in a place, or in the organization alone. */
+  standing({ organizationToken, teams }: Holder & { readonly teams: readonly Holding[] }, place?: Named) {
+    const known = place && this.#places.get(keyOf(place.type, place.id));
+    return {
+      organization: this.#organization,
+      project: known?.project ?? null,
+      onDefaultProject: known?.onDefaultProject ?? false,
+      workspace: known?.workspace ?? null,
+      member: true,
+      organizationToken,
+      teams: known ? withGrants(teams, known.grants.onProject, known.grants.onWorkspace) : teams,
+    } satisfies Standing;
+  }
+}
+
+const keyOf = (type: string, id: string): string => `${type} ${id}`;
+
+type Grants = { readonly onProject: string | null; readonly onWorkspace: string | null };
+
+/** A subject's team, or a place and what the subjects' teams are granted there. */
+type FactColumns = [
+  kind: string,
+  id: string,
+  teamOrProject: string | null,
+  nameOrWorkspace: string | null,
+  team: string | null,
+  visibility: string | null,
+  accessOrDefault: number | null,
+  grants: string | null,
+  workspaceGrants: string | null,
+];
+
+const teamFrom = ([, , id, name, , visibility, access]: FactColumns): Holding[] =>
+  id === null
+    ? []
+    : [holdingFrom([id, name ?? '', visibility ?? '', access ?? 0, null, null, null, null, null, null, null, null])];
+
+const placeFrom = ([, , project, workspace, team, visibility, isDefault, grants, onWorkspace]: FactColumns) => ({
+  project: project ?? '',
+  workspace,
+  onDefaultProject: isDefault === 1,
+  team: team === null ? undefined : { id: team, visibility: visibility ?? '' },
+  grants: { onProject: grants, onWorkspace },
+});
+
+const idsOf = (named: readonly Named[], type: string): string[] => [
+  ...new Set(named.filter(each => each.type === type).map(({ id }) => id)),
+];
+
+/** About users and teams, in projects, workspaces and grants; whatever is not of the organization is not found. */
+export const factsAbout = async (
+  tx: Tx,
+  organization: string,
+  subjects: readonly Named[],
+  places: readonly Named[],
+): Promise<Facts> => {
+  const [users, teams] = [idsOf(subjects, 'user'), idsOf(subjects, 'team')];
+  const own = sql`
+    select team_memberships.team_id
+    from organization_memberships
+    join team_memberships on team_memberships.membership_id = organization_memberships.id
+    where organization_memberships.user_id in (${users})
+      and organization_memberships.organization_id = ${organization}
+    union all
+    select id
+    from teams
+    where id in (${teams})`;
+  const packed = (table: Sql, column: Sql, of: Sql): Sql => sql`(
+    select string_agg(${packedGrantWithId}, ',')
+    from ${table}
+    where ${column} = ${of} and team_id in (${own})
+  )`;
+  const onProjects = packed(sql`team_projects`, sql`project_id`, sql`projects.id`);
+  const rows = await tx.rows<FactColumns>(sql`
+    select 'user' as kind, member.user_id as id, teams.id as first_id, teams.name as second_id, null as team_id,
+      teams.visibility as visibility, teams.organization_access as number, null as grants, null as workspace_grants,
+      teams.created_at as made
+    from organization_memberships as member
+    left join team_memberships on team_memberships.membership_id = member.id
+    left join teams on teams.id = team_memberships.team_id
+    where member.user_id in (${users}) and member.organization_id = ${organization}
+    union all
+    select 'team', id, id, name, null, visibility, organization_access, null, null, created_at
+    from teams
+    where id in (${teams}) and organization_id = ${organization}
+    union all
+    select 'project', projects.id, projects.id, null, null, null, projects.is_default, ${onProjects}, null, null
+    from projects
+    where projects.id in (${idsOf(places, 'project')}) and projects.organization_id = ${organization}
+    union all
+    select 'workspace', workspaces.id, projects.id, workspaces.id, null, null, projects.is_default, ${onProjects},
+      ${packed(sql`team_workspaces`, sql`workspace_id`, sql`workspaces.id`)}, null
+    from workspaces
+    join projects on projects.id = workspaces.project_id
+    where workspaces.id in (${idsOf(places, 'workspace')}) and workspaces.organization_id = ${organization}
+    union all
+    select 'team-project', access.id, projects.id, null, teams.id, teams.visibility, projects.is_default, ${onProjects},
+      null, null
+    from team_projects as access
+    join projects on projects.id = access.project_id
+    join teams on teams.id = access.team_id
+    where access.id in (${idsOf(places, 'team-project')}) and access.organization_id = ${organization}
+    order by made, first_id, kind, id`);
+  return new Facts(organization, rows);
+};
+
+/** As much of a token as it takes to say for whom it acts. */
+export type TokenAsked = {
+  readonly holder: { readonly type: 'user' | 'team' | 'organization'; readonly id: string };
+  readonly slot: string | null;
+  readonly expiredAt: string | null;
+};
+
+export const tokensAsked = async (tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, TokenAsked>> => {
+  type Columns = [
+    id: string,
+    user: string | null,
+    team: string | null,
+    organization: string | null,
+    slot: string | null,
+    expiredAt: string | null,
+  ];
+  const rows = await tx.rows<Columns>(sql`
+    select id, user_id, team_id, organization_id, slot, expired_at
+    from authentication_tokens
+    where id in (${ids})
+    order by id`);
+  return new Map(
+    rows.map(([id, user, team, organization, slot, expiredAt]) => {
+      const holder =
+        user !== null
+          ? { type: 'user' as const, id: user }
+          : team !== null
+            ? { type: 'team' as const, id: team }
+            : { type: 'organization' as const, id: organization ?? '' };
+      return [id, { holder, slot, expiredAt }];
+    }),
+  );
+};
+
+// Searches
+
+const placeNamed = ({ type, id }: Named, organization: string): Sql => {
+  switch (type) {
+    case 'project':
+      return sql`
+        select projects.id as project_id, projects.is_default, null as workspace_id, null as team_id, null as visibility
+        from projects
+        where projects.id = ${id} and projects.organization_id = ${organization}`;
+    case 'workspace':
+      return sql`
+        select projects.id as project_id, projects.is_default, workspaces.id as workspace_id, null as team_id,
+          null as visibility
+        from workspaces
+        join projects on projects.id = workspaces.project_id
+        where workspaces.id = ${id} and workspaces.organization_id = ${organization}`;
+    case 'team-project':
+      return sql`
+        select projects.id as project_id, projects.is_default, null as workspace_id, teams.id as team_id, teams.visibility
+        from team_projects
+        join projects on projects.id = team_projects.project_id
+        join teams on teams.id = team_projects.team_id
+        where team_projects.id = ${id} and team_projects.organization_id = ${organization}`;
+    default:
+      return sql`
+        select null as project_id, 0 as is_default, null as workspace_id, null as team_id, null as visibility`;
+  }
+};
+
+/** Every team that holds anything in a place, or in the organization itself; undefined where there is no such place. */
+export const holdersIn = async (
+  tx: Tx,
+  organization: string,
+  place: Named,
+): Promise<{ readonly place: AskedPlace; readonly teams: readonly Holding[] } | undefined> => {
+  type Columns = [
+    project: string | null,
+    isDefault: number,
+    workspace: string | null,
+    team: string | null,
+    visibility: string | null,
+    ...HoldingColumns,
+  ];
+  const rows = await tx.rows<Columns>(sql`
+    select place.*, teams.id, teams.name, teams.visibility, teams.organization_access,
+      team_projects.id, team_projects.access, team_projects.chosen, team_projects.beyond,
+      team_workspaces.id, team_workspaces.access, team_workspaces.chosen, team_workspaces.beyond
+    from (${placeNamed(place, organization)}) as place
+    join teams on teams.organization_id = ${organization}
+    left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = place.project_id
+    left join team_workspaces on team_workspaces.team_id = teams.id and team_workspaces.workspace_id = place.workspace_id
+    where teams.organization_access <> 0 or teams.name = ${ownersTeam}
+      or team_projects.id is not null or team_workspaces.id is not null
+    order by teams.created_at, teams.id`);
+  const [first] = rows;
+  // Every organization has its owners, so a place that exists has a row.
+  if (!first) return undefined;
+  const [project, isDefault, workspace, team, visibility] = first;
+  return {
+    place: {
+      project: project ?? '',
+      onDefaultProject: isDefault === 1,
+      workspace,
+      team: team === null ? undefined : { id: team, visibility: visibility ?? '' },
+    },
+    teams: rows.map(([, , , , , ...holding]) => holdingFrom(holding)),
+  };
+};
+
+const idsListed = async (tx: Tx, visible: Sql, page: Page): Promise<Listing<string>> => {
+  const { items, total } = await pageOf<[id: string, ...Row]>(tx, visible, page);
+  return { items: items.map(([id]) => id), total };
+};
+
+/** The members of an organization who are, for each of these lists, in one of its teams. */
+export const membersIn = (
+  tx: Tx,
+  organization: string,
+  teams: readonly (readonly string[])[],
+  page: Page,
+): Promise<Listing<string>> => {
+  const each = teams.reduce(
+    (all, ids) => sql`${all} and id in (select membership_id from team_memberships where team_id in (${ids}))`,
+    sql`user_id is not null`,
+  );
+  const visible = sql`
+    select user_id, created_at, id
+    from organization_memberships
+    where organization_id = ${organization} and ${each}`;
+  return idsListed(tx, visible, page);
+};
+
+export const teamsIn = (tx: Tx, organization: string, page: Page): Promise<Listing<string>> =>
+  idsListed(tx, sql`select id, created_at from teams where organization_id = ${organization}`, page);
+
+/** The grants on projects where the holder meets the need; and, where it `reads`, those that it sees besides. */
+export const grantsHeld = (
+  tx: Tx,
+  organization: string,
+  holder: Holder,
+  { need: least, reads }: { readonly need: Need; readonly reads: boolean },
+  page: Page,
+): Promise<Listing<string>> => {
+  const manages = holdsOnProject(holder, need('project-access.teams', 'manage'));
+  const own = sql`team_projects.team_id in (${holder.teams.map(({ id }) => id)})`;
+  const seen = sql`(${manages} or ${own} or (${holdsOnProject(holder, least)} and teams.visibility = 'organization'))`;
+  const visible = sql`
+    select team_projects.id, team_projects.created_at
+    from projects
+    join team_projects on team_projects.project_id = projects.id
+    join teams on teams.id = team_projects.team_id
+    where projects.organization_id = ${organization} and ${reads ? seen : holdsOnProject(holder, least)}`;
+  return idsListed(tx, visible, page);
+};
