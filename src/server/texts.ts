@@ -71,6 +71,11 @@ Lines to try:
   # a plain member sees an empty list, an outsider 404
   ${get(reach, as('nora'), list)}
   ${get(reach, as('otto'), list)}
+  # who can apply in 'production', through which team, by which grant or permission
+  ${get(reach, as('olivia'), `${url}/api/v2/projects/${project}/effective-access?filter[workspace-access][runs]=apply`)}
+  # what raising rita's team would do, without doing it
+  ${curl} -X PATCH -H ${as('max')} -H 'Content-Type: ${mediaType}' \\
+    -d '${body('maintain')}' '${url}/api/v2/team-projects/${grantOfRita}?dry-run=true'
   # max holds only 'read' here, but manage-projects makes an admin: so max may raise rita's team
   ${curl} -X PATCH -H ${as('max')} -H 'Content-Type: ${mediaType}' \\
     -d '${body('maintain')}' '${url}/api/v2/team-projects/${grantOfRita}'
