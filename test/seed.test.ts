@@ -401,7 +401,10 @@ const answersIn = async (
     (ids[`${kind}s`] ?? []).map(id => ({ list: `/team-${kind}s`, query: `filter[${kind}][id]=${id}` })),
   );
   const paths = (await routesOf(server))
-    .filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v2/') && !/export$|audit-trail$/.test(path))
+    .filter(
+      ({ method, path }) =>
+        method === 'GET' && path.startsWith('/api/v2/') && !/export$|audit-(trail|events)$/.test(path),
+    )
     .flatMap(({ path }) => {
       const [, type = ''] = /([\w-]+)\/\{\w+\}/.exec(path) ?? [];
       const queries = filters.filter(({ list }) => path.endsWith(list)).map(({ query }) => `?${query}&page[size]=100`);
