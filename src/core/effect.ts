@@ -39,15 +39,16 @@ export type People = {
   readonly users: ReadonlyMap<string, User>;
 };
 
-/** With where it may, and what they are granted there; a grant is found by its team and its place. */
+/** What is found of each team in each place. */
+export type ByPlace<T> = ReadonlyMap<string, ReadonlyMap<string, T>>;
+
+/** With where it may, and what they are granted there. */
 export type Facts = People & {
   /** By the id of the workspace or the project. */
   readonly places: ReadonlyMap<string, Place>;
-  readonly grants: ReadonlyMap<string, Grant>;
-  readonly workspaceGrants: ReadonlyMap<string, WorkspaceGrant>;
+  readonly grants: ByPlace<Grant>;
+  readonly workspaceGrants: ByPlace<WorkspaceGrant>;
 };
-
-export const grantKey = (team: string, place: string): string => `${team} ${place}`;
 
 /** Whom and where a write may touch. */
 export type Reach = {
@@ -58,8 +59,8 @@ export type Reach = {
 
 const inPlace = ({ grants, workspaceGrants }: Facts, team: Team, { project, workspace }: Place): TeamFacts & Team => ({
   ...team,
-  grant: grants.get(grantKey(team.id, project.id)),
-  workspaceGrant: workspace && workspaceGrants.get(grantKey(team.id, workspace.id)),
+  grant: grants.get(project.id)?.get(team.id),
+  workspaceGrant: workspace && workspaceGrants.get(workspace.id)?.get(team.id),
 });
 
 /** The caller's standing in the organization, or in one place of it, as these facts have it. */
@@ -134,29 +135,51 @@ const inOrder = (a: Place, b: Place): number =>
 const told = <T>(ids: readonly string[], found: (id: string) => T | undefined): T[] =>
   [...new Set(ids)].flatMap(id => found(id) ?? []);
 
-/** What each team holds in one place, of what is seen there; and whose members are known. */
-type Held = { readonly sets: ReadonlyMap<string, Permissions>; readonly known: ReadonlySet<string> };
+/** What is seen of one place: what each team holds there, whose members are known, and who is granted anything there itself. */
+type Held = {
+  readonly by: (team: string) => Permissions;
+  readonly knows: (team: string) => boolean;
+  readonly granted: readonly string[];
+};
 
-const nobody: Held = { sets: new Map(), known: new Set() };
+const nobody: Held = { by: () => nothing, knows: () => false, granted: [] };
 
-const heldIn = (facts: Facts, place: Place | undefined, seen: Outlook | undefined): Held => {
-  if (!place || !seen) return nobody;
-  const teams = [...facts.teams.values()];
-  return {
-    sets: new Map(
-      teams.map(team => [team.id, heldBy(seenIn(seen, inPlace(facts, team, place)), place.onDefaultProject)]),
-    ),
-    known: new Set(teams.filter(team => sees(seen.teams, team)).map(({ id }) => id)),
+const heldIn = (facts: Facts) => {
+  const { teams, grants, workspaceGrants } = facts;
+  // Without a grant, what a team holds is the same on all projects but the default one.
+  const [elsewhere, byDefault] = [new Map<string, Permissions>(), new Map<string, Permissions>()];
+  return (place: Place | undefined, seen: Outlook | undefined): Held => {
+    if (!place || !seen) return nobody;
+    const [here, inside] = [grants.get(place.project.id), workspaceGrants.get(place.workspace?.id ?? '')];
+    const usual = place.onDefaultProject ? byDefault : elsewhere;
+    const granted = new Map<string, Permissions>();
+    const by = (id: string): Permissions => {
+      const found = here?.has(id) || inside?.has(id) ? granted : usual;
+      const known = found.get(id);
+      if (known !== undefined) return known;
+      const team = teams.get(id);
+      const set = team ? heldBy(seenIn(seen, inPlace(facts, team, place)), place.onDefaultProject) : nothing;
+      found.set(id, set);
+      return set;
+    };
+    const knows = (id: string): boolean => {
+      const team = teams.get(id);
+      return team !== undefined && sees(seen.teams, team);
+    };
+    return { by, knows, granted: [...(here?.keys() ?? []), ...(inside?.keys() ?? [])] };
   };
 };
 
-const heldByUser = ({ teams }: Pick<User, 'teams'>, { sets, known }: Held): Permissions =>
-  teams.reduce((set, id) => (known.has(id) ? join(set, sets.get(id) ?? nothing) : set), nothing);
-
-const inNoTeam = { teams: [] };
+const heldByMember = (teams: readonly string[], { by, knows }: Held): Permissions =>
+  teams.reduce((set, id) => (knows(id) ? join(set, by(id)) : set), nothing);
 
 /** By teams and then users, then by places, each in the order of creation. */
 export const difference = (before: Facts, after: Facts, reach: Reach, view: View, most: number): Difference => {
+  const [heldBefore, heldAfter] = [heldIn(before), heldIn(after)];
+  const teams = [...new Set([...before.teams.keys(), ...after.teams.keys()])];
+  const changed = teams.filter(
+    id => before.teams.get(id)?.organizationAccess !== after.teams.get(id)?.organizationAccess,
+  );
   const places = told(reach.places, id => {
     const [from, to] = [before.places.get(id), after.places.get(id)];
     const shown = to ?? from;
@@ -164,11 +187,11 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
     if (!shown || (from && !seenFrom) || (to && !seenTo)) return undefined;
     // Whoever sees more of a workspace where it goes does not see it before.
     const seenThere = seenTo && { ...seenTo, workspaceGrants: (seenFrom ?? seenTo).workspaceGrants };
-    const was = heldIn(before, from, seenFrom);
-    const is = heldIn(after, to, seenThere);
-    const touched = [...new Set([...was.sets.keys(), ...is.sets.keys()])].filter(
-      team => was.sets.get(team) !== is.sets.get(team),
-    );
+    const was = heldBefore(from, seenFrom);
+    const is = heldAfter(to, seenThere);
+    const isSame = from && to && from.project.id === to.project.id;
+    const candidates = isSame ? [...changed, ...was.granted, ...is.granted] : teams;
+    const touched = candidates.filter(team => was.by(team) !== is.by(team));
     const project = { id: shown.project.id, name: (seenTo ?? seenFrom)?.namesProject ? shown.project.name : null };
     const stays = from !== undefined && to !== undefined && to.workspace === undefined;
     return { shown, project, was, is, touched: new Set(touched), stays };
@@ -191,24 +214,31 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
     for (const place of places) {
       const { was, is, touched } = place;
       if (!touched.has(team.id)) continue;
-      const name = was.known.has(team.id) || is.known.has(team.id) ? team.name : null;
-      const [from, to] = [was, is].map(({ sets }) => sets.get(team.id) ?? nothing) as [Permissions, Permissions];
-      note({ type: 'teams', id: team.id, name }, place, from, to);
+      const name = was.knows(team.id) || is.knows(team.id) ? team.name : null;
+      note({ type: 'teams', id: team.id, name }, place, was.by(team.id), is.by(team.id));
     }
 
+  // Whoever is in the same teams gains and loses the same.
   const losing = new Set<Place>();
-  for (const { id, name } of told(reach.users, id => after.users.get(id) ?? before.users.get(id)).sort(byCreation)) {
-    const [past, present] = [before, after].map(({ users }) => users.get(id) ?? inNoTeam) as [User, User];
-    const owned = past.teams.some(team => before.teams.get(team)?.owners);
-    const owns = present.teams.some(team => after.teams.get(team)?.owners);
-    const stayed = `${past.teams}` === `${present.teams}`;
-    for (const place of places) {
+  const outcome = (past: readonly string[], present: readonly string[]) => {
+    const owned = past.some(team => before.teams.get(team)?.owners);
+    const owns = present.some(team => after.teams.get(team)?.owners);
+    const stayed = `${past}` === `${present}`;
+    return places.flatMap(place => {
       const { shown, was, is, touched, stays } = place;
-      if (stayed && !present.teams.some(team => touched.has(team))) continue;
-      const [from, to] = [heldByUser(past, was), heldByUser(present, is)];
-      note({ type: 'users', id, name }, place, from, to);
+      if (stayed && !present.some(team => touched.has(team))) return [];
+      const [from, to] = [heldByMember(past, was), heldByMember(present, is)];
       if (stays && !owned && manages(from) && (owns || !manages(to))) losing.add(shown);
-    }
+      return from === to ? [] : [{ place, from, to }];
+    });
+  };
+  const outcomes = new Map<string, ReturnType<typeof outcome>>();
+  for (const { id, name } of told(reach.users, id => after.users.get(id) ?? before.users.get(id)).sort(byCreation)) {
+    const [past, present] = [before, after].map(({ users }) => users.get(id)?.teams ?? []) as [string[], string[]];
+    const key = `${past} ${present}`;
+    const found = outcomes.get(key) ?? outcome(past, present);
+    outcomes.set(key, found);
+    for (const { place, from, to } of found) note({ type: 'users', id, name }, place, from, to);
   }
   return { changes, count, losing: [...losing] };
 };

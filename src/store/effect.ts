@@ -2,7 +2,7 @@
 
 import type { Access, Grant, Level, WorkspaceGrant, WorkspaceLevel } from '../core/access.ts';
 import type { Caller, Sight } from '../core/authority.ts';
-import { type Facts, grantKey, type People, type Place, type Team, type User } from '../core/effect.ts';
+import type { Facts, People, Place, Team, User } from '../core/effect.ts';
 import { type Extent, extentOf, givesAnything, limited, most, type Scope, seenTeams } from './effect-scope.ts';
 import { type Sql, sql } from './sql.ts';
 import { grantOf, ownersTeam } from './standing.ts';
@@ -140,11 +140,15 @@ const peopleOf = async (tx: Tx, extent: Extent, caller: Caller, besides?: Sql): 
   };
 };
 
+const grant = <G>(all: Map<string, Map<string, G>>, place: string, team: string, given: G | undefined): void => {
+  if (given !== undefined) all.set(place, (all.get(place) ?? new Map()).set(team, given));
+};
+
 /** The facts about these people now. */
 const factsOf = async (tx: Tx, extent: Extent, people: People): Promise<Facts> => {
   const places = new Map<string, Place>();
-  const grants = new Map<string, Grant>();
-  const workspaceGrants = new Map<string, WorkspaceGrant>();
+  const grants = new Map<string, Map<string, Grant>>();
+  const workspaceGrants = new Map<string, Map<string, WorkspaceGrant>>();
   for (const [
     id,
     name,
@@ -165,13 +169,11 @@ const factsOf = async (tx: Tx, extent: Extent, people: People): Promise<Facts> =
         workspace: { id: workspace, name: workspaceName, createdAt: workspaceSince },
       });
     if (team === null) continue;
-    const granted = (place: string) => grantKey(team, place);
-    if (workspace === null) grants.set(granted(id), grantOf<Level>(access as Access, chosen, beyond) as Grant);
-    else
-      workspaceGrants.set(
-        granted(workspace),
-        grantOf<WorkspaceLevel>(access as Access<WorkspaceLevel>, chosen, beyond) as WorkspaceGrant,
-      );
+    if (workspace === null) grant(grants, id, team, grantOf<Level>(access as Access, chosen, beyond));
+    else {
+      const level = access as Access<WorkspaceLevel>;
+      grant(workspaceGrants, workspace, team, grantOf<WorkspaceLevel>(level, chosen, beyond));
+    }
   }
   return { ...people, places, grants, workspaceGrants };
 };
