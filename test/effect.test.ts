@@ -374,6 +374,19 @@ describe('what a caller who is no owner is told', () => {
     assert.ok(stored[0].changes.some(({ subject }: Json) => subject.name === hidden.name));
   });
 
+  test('does not count what a member has by a team that it does not see', async () => {
+    const { project, at, actor, team } = await scene();
+    await office.grant(project, team, { access: 'admin' });
+    const { name, team: open } = await office.member();
+    await office.grant(project, await office.team([name], { visibility: 'secret' }), custom({ runs: 'apply' }));
+    const grant = await office.grant(project, open, { access: 'custom' });
+    const attributes = { 'workspace-access': { runs: 'plan' } };
+    const { foretold, stored } = await did(actor, 'patch', `/team-projects/${grant}`, { attributes });
+    const of = (effect: Json) => lines(effect).filter(line => line.startsWith(`${name} `));
+    assert.deepEqual(of(foretold), [`${name} ${at} runs read→plan`]);
+    assert.deepEqual(of(stored[0]), []);
+  });
+
   test('says nothing of projects that it does not see', async () => {
     const { project, name } = await scene();
     const steward = await office.holder('manage-membership');
