@@ -68,6 +68,13 @@ export const sendFlow = async (
   return reply;
 };
 
+/** As bytes: sent together with text, a header that is not ASCII would not be what it was. */
+export const sendPlain = (reply: FastifyReply, status: number, value: unknown): FastifyReply =>
+  reply
+    .code(status)
+    .header('content-type', plainMediaType)
+    .send(Buffer.from(JSON.stringify(value)));
+
 /** Whether a request is a question of plain JSON, which is answered in kind. */
 export const isAsked = (request: FastifyRequest): boolean =>
   (request.routeOptions?.config as { asks?: boolean } | undefined)?.asks === true;
@@ -75,7 +82,7 @@ export const isAsked = (request: FastifyRequest): boolean =>
 const sendErrors = (request: FastifyRequest, reply: FastifyReply, answer: ErrorAnswer): FastifyReply => {
   if (isAsked(request)) {
     const { status, message, headers = {} } = plainly(answer);
-    return sendText(reply.headers(headers), status, plainMediaType, JSON.stringify(message));
+    return sendPlain(reply.headers(headers), status, message);
   }
   const { status, errors, headers = {} } = answer;
   return sendText(reply.headers(headers), status, mediaType, JSON.stringify({ errors }));

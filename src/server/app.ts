@@ -27,7 +27,7 @@ import { decoded, expectJson, expectMediaType, isCleanText, parsed } from '../wi
 import { mediaType } from '../wire/document.ts';
 import { largestBody, largestHead } from '../wire/limits.ts';
 import type { Query } from '../wire/paging.ts';
-import { everyAnswer, fail, isAsked, plainMediaType, sendDocument, sendFlow, sendText } from './answers.ts';
+import { everyAnswer, fail, isAsked, plainMediaType, sendDocument, sendFlow, sendPlain, sendText } from './answers.ts';
 import { authenticate } from './authentication.ts';
 import { Ending } from './ending.ts';
 import { Metrics } from './metrics.ts';
@@ -184,7 +184,7 @@ export const buildApp = ({
       const caller = await callerOf(tx, request);
       return operation.run(new Request(tx, incoming(request, caller), operation, services));
     });
-    return sendText(reply, operation.success, plainMediaType, JSON.stringify(answer));
+    return sendPlain(reply, operation.success, answer);
   };
 
   const written = (operation: Write, request: FastifyRequest) => async (tx: Tx) => {
