@@ -2,6 +2,7 @@
 
 import {
   allPermissions,
+  covers,
   everything,
   type Need,
   need,
@@ -170,8 +171,9 @@ export const needsAsked = (request: Request, anything: Need): readonly Need[] =>
     if (value === undefined) throw refused(name, `${name} must be one of ${permission.values.join(', ')}`);
     return need(permission.name, value as never);
   });
-  // The lowest value is everybody's.
-  return [anything, ...needs.filter(need => need !== nothing)];
+  // The lowest value is everybody's; and who meets another has something.
+  const demanded = needs.filter(need => need !== nothing);
+  return demanded.some(need => covers(anything, need)) ? demanded : [anything, ...demanded];
 };
 
 /** One of a few words, or the first of them where the query has none. */

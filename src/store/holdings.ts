@@ -186,17 +186,18 @@ export const subjectIn = async (
 const throughout = (teams: readonly TeamFacts[], onDefaultProject: boolean): Permissions =>
   teams.reduce((set, team) => set | heldBy(team, onDefaultProject), nothing);
 
-/** Teams whose grants count where the condition holds. */
+/** Teams whose grants count where the condition holds, which is said of the rows of the place. */
 type Counted = { readonly teams: readonly TeamFacts[]; readonly where: Sql };
 
 /** Where grants that count are found, by place, and with as much of each as acts. */
 type Grants = { readonly onProjects: Sql; readonly onWorkspaces: Sql };
 
 /** One select for each kind of team, so that each finds its rows by an index. */
-const grantsIn = (table: Sql, place: Sql, counted: readonly Counted[]): Sql => {
+const grantsIn = (table: Sql, place: Sql, places: Sql, counted: readonly Counted[]): Sql => {
   const of = (teams: readonly TeamFacts[], acting: Permissions, where: Sql): Sql => sql`
     select ${place} as place_id, access, chosen & ${acting} as chosen
     from ${table}
+    ${where === always ? sql`` : places}
     where team_id in (${teams.map(({ id }) => id)}) and ${where}`;
   const [first = of([], nothing, always), ...rest] = counted.flatMap(({ teams, where }) =>
     [...Map.groupBy(teams, actingIn)].map(([acting, teams]) => of(teams, acting, where)),
@@ -205,8 +206,20 @@ const grantsIn = (table: Sql, place: Sql, counted: readonly Counted[]): Sql => {
 };
 
 const grantsCounted = (onProjects: readonly Counted[], onWorkspaces = onProjects): Grants => ({
-  onProjects: grantsIn(sql`team_projects`, sql`project_id`, onProjects),
-  onWorkspaces: grantsIn(sql`team_workspaces`, sql`workspace_id`, onWorkspaces),
+  onProjects: grantsIn(
+    sql`team_projects`,
+    sql`project_id`,
+    sql`join projects on projects.id = team_projects.project_id`,
+    onProjects,
+  ),
+  onWorkspaces: grantsIn(
+    sql`team_workspaces`,
+    sql`workspace_id`,
+    sql`
+      join workspaces on workspaces.id = team_workspaces.workspace_id
+      join projects on projects.id = workspaces.project_id`,
+    onWorkspaces,
+  ),
 });
 
 /** The places of the grants that meet the need. */
@@ -238,27 +251,6 @@ const grantsOf = ({ teams }: Holder): Grants => grantsCounted([{ teams, where: a
 /** Said of a row of `projects`: there, the holder meets the need by all that it has. */
 export const holdsOnProject = (holder: Holder, need: Need): Sql => projectMeets(holder, need, grantsOf(holder));
 
-const projectsMeeting = (asker: Standing, need: Need): Sql => {
-  const met = holdsOnProject(asker, need);
-  return met === always
-    ? always
-    : sql`project_id in (
-      select projects.id from projects where projects.organization_id = ${asker.organization} and ${met}
-    )`;
-};
-
-const workspacesMeeting = (asker: Standing, need: Need): Sql => {
-  const met = workspaceMeets(asker, need, grantsOf(asker));
-  return met === always
-    ? always
-    : sql`workspace_id in (
-      select workspaces.id
-      from workspaces
-      join projects on projects.id = workspaces.project_id
-      where workspaces.organization_id = ${asker.organization} and ${met}
-    )`;
-};
-
 /** What `visibleTeamAccess` and `visibleWorkspaceAccess` say in one place, said of every place at once. */
 const grantsSeen = (asker: Asker, teams: readonly Holding[]): Grants => {
   if (asker === 'all') return grantsCounted([{ teams, where: always }]);
@@ -271,19 +263,15 @@ const grantsSeen = (asker: Asker, teams: readonly Holding[]): Grants => {
     return visibility === 'organization' ? 'listed' : 'secret';
   });
   const ours = { teams: own, where: always };
+  const grants = grantsOf(asker);
+  const [reads, manages, administers] = [
+    projectMeets(asker, need('project-access.teams', 'read'), grants),
+    projectMeets(asker, need('project-access.teams', 'manage'), grants),
+    workspaceMeets(asker, need('workspace-access.administration', true), grants),
+  ];
   return grantsCounted(
-    [
-      ours,
-      { teams: listed, where: projectsMeeting(asker, need('project-access.teams', 'read')) },
-      { teams: secret, where: projectsMeeting(asker, need('project-access.teams', 'manage')) },
-    ],
-    [
-      ours,
-      {
-        teams: [...listed, ...secret],
-        where: workspacesMeeting(asker, need('workspace-access.administration', true)),
-      },
-    ],
+    [ours, { teams: listed, where: reads }, { teams: secret, where: manages }],
+    [ours, { teams: [...listed, ...secret], where: administers }],
   );
 };
 
