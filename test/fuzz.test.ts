@@ -413,6 +413,8 @@ class Fuzz {
       assert.equal(typeof body, 'string', `${status} without a sentence`);
     } else if (status >= 400 && method !== 'HEAD') assertErrors(status, headers, body, `${status}`);
     if (status >= 300 || ['GET', 'HEAD'].includes(method) || route?.asks) return;
+    // A dry run writes nothing.
+    if (body?.meta?.effect !== undefined) return;
     this.written++;
     const { added = [], changed = [], removed = [] } = body?.meta ?? {};
     this.listed += added.length + changed.length + removed.length;

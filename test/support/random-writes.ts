@@ -97,6 +97,16 @@ const makings: readonly (readonly [weight: number, making: Making])[] = [
     },
   ],
   [
+    4,
+    (dice, state, _, organization) => {
+      const { id } = dice.pick(within(state.projects, organization));
+      const wanted = dice
+        .some(within(state.teams, organization), 0.5)
+        .map(team => ({ ...grantBody(id, team.id, randomAccess(dice)) }));
+      return send('team-projects replace', 'PUT', `/projects/${id}/team-projects`, wanted);
+    },
+  ],
+  [
     5,
     (dice, state, _, organization) => {
       const [workspace, team] = [
