@@ -49,11 +49,9 @@ export const sendFlow = async (
   request: FastifyRequest,
   reply: FastifyReply,
   flow: Streamed['flow'],
-  trailers: readonly string[],
 ): Promise<FastifyReply> => {
   const { raw } = reply.hijack();
-  const following = trailers.length > 0 ? { trailer: trailers.join(', ') } : {};
-  raw.writeHead(reply.statusCode, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...following });
+  raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders);
   try {
     const out = new Outflow(raw);
     const values = await flow(out);

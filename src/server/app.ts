@@ -174,9 +174,9 @@ export const buildApp = ({
         return form;
       },
     });
-    reply.code(operation.success).headers({ ...headers, vary: 'accept', 'content-type': type });
-    if (request.method === 'HEAD') return reply.send();
-    return sendFlow(request, reply, flow, trailers);
+    const trailer = trailers.length > 0 ? { trailer: trailers.join(', ') } : {};
+    reply.code(operation.success).headers({ ...headers, ...trailer, vary: 'accept', 'content-type': type });
+    return request.method === 'HEAD' ? reply.send() : sendFlow(request, reply, flow);
   };
 
   const serveAsk = (operation: Ask) => async (request: FastifyRequest, reply: FastifyReply) => {
