@@ -1,7 +1,9 @@
 /** Tokens: of which kinds there are, how they are listed and revoked, and when they were last used. */
 
 import assert from 'node:assert/strict';
+import { createHmac, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { tokenKey } from '../src/server/first-start.ts';
 import { sql } from '../src/store/sql.ts';
 import { TokenUses } from '../src/store/token-uses.ts';
 import { fresh, idsOf, pointers } from './support/answers.ts';
@@ -38,6 +40,22 @@ before(async () => {
 after(() => directory.server.close());
 
 const limited = ['audit-trails', 'decisions'] as const;
+
+test('a version that does not know the kind `decisions` knows no such token, so that it cannot take it for the organization’s own', async () => {
+  const path = `/organizations/${await organization()}/authentication-token`;
+  const row = async ({ id }: Json) =>
+    (
+      await directory.server.store.read(tx =>
+        tx.row<[hash: string]>(sql`select hash from authentication_tokens where id = ${id}`),
+      )
+    )?.[0];
+  const key = await tokenKey(directory.server.store, randomBytes);
+  const [own, decisions] = [await owner.make(path), await owner.make(`${path}?token=decisions`)];
+  const asBefore = ({ attributes }: Json) => createHmac('sha256', key).update(attributes.token).digest('base64url');
+  assert.equal(await row(own), asBefore(own));
+  assert.notEqual(await row(decisions), asBefore(decisions));
+  assert.equal(await works(decisions), true);
+});
 
 for (const kind of limited)
   describe(`the ${kind} token of an organization`, () => {

@@ -205,7 +205,7 @@ export const addToken = async (
   key: string,
 ): Promise<void> => {
   const { id, owner, slot, description, createdBy, createdAt, expiredAt } = token;
-  const known = kept(key, secret);
+  const known = kept(key, secret, slot);
   if (!known) throw new Error('a new token is well made');
   const { lookup, hash } = known;
   const of = (type: OwnerType) => (owner.type === type ? owner.id : null);

@@ -41,9 +41,10 @@ export const authenticate = async (
   const presented = bearer.exec(header ?? '')?.[1];
   const wanted = presented === undefined ? undefined : kept(tokenKey, presented);
   const row = wanted && (await load(tx, wanted.lookup));
-  if (!wanted || !row) throw new Fault({ kind: 'unauthorized' });
+  if (presented === undefined || !wanted || !row) throw new Fault({ kind: 'unauthorized' });
   const [token, hash, expiredAt, user, admin, team, teamOrganization, organization, slot, name] = row;
-  const valid = isSameHash(hash, wanted.hash) && (expiredAt === null || expiredAt > now);
+  const known = slot === decisions ? kept(tokenKey, presented, slot) : wanted;
+  const valid = known && isSameHash(hash, known.hash) && (expiredAt === null || expiredAt > now);
   if (!valid) throw new Fault({ kind: 'unauthorized' });
   if (user !== null) return { token, name, kind: 'user', user, admin: admin === 1 };
   if (team !== null) return { token, name, kind: 'team', team, organization: teamOrganization };

@@ -41,12 +41,15 @@ const keyedHash = (key: string, text: string): string => createHmac('sha256', ke
 export const isWellMade = (token: string): boolean =>
   !form.test(token) || token === sealed(token.slice(0, -checksumLength));
 
-/** Undefined for a token that needs no query to be refused. */
-export const kept = (key: string, token: string): Kept | undefined => {
+/**
+ * Undefined for a token that needs no query to be refused. Versions that do not know the slot of decisions would take such a
+ * token for the organization's own: its hash is another one, so that they know no such token.
+ */
+export const kept = (key: string, token: string, slot?: string | null): Kept | undefined => {
   if (!isWellMade(token)) return undefined;
   // A token that an administrator chose has no public part; a second hash stands for it.
   const lookup = form.exec(token)?.[1] ?? keyedHash(key, `lookup ${token}`);
-  return { lookup, hash: keyedHash(key, token) };
+  return { lookup, hash: keyedHash(key, slot === decisions ? `${decisions} ${token}` : token) };
 };
 
 export const isSameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b));
