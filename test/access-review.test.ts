@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { type Bookmark, beginning, type Piece, pieceAfter, type Reviewed } from '../src/store/review.ts';
 import { sql } from '../src/store/sql.ts';
@@ -505,6 +507,17 @@ describe('GET access-review: the stream', () => {
     assert.equal(incoming.headers.trailer, 'bailiwick-last-revision');
     assert.deepEqual(incoming.trailers, { 'bailiwick-last-revision': revision });
     assert.ok(log.length - reads > 3, 'it was read in pieces');
+  });
+
+  test('goes to a client of HTTP/1.0, too, which takes no trailers', async t => {
+    const { server, owner } = await long(t);
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    const path = `/api/v2${pathOf('long')}`;
+    socket.write(`GET ${path} HTTP/1.0\r\nAuthorization: Bearer ${owner.token}\r\nAccept: text/csv\r\n\r\n`);
+    const [head = '', body = ''] = (await textOf(socket)).split('\r\n\r\n');
+    assert.match(head, /^HTTP\/1\.1 200 OK\r\n/);
+    assert.doesNotMatch(head, /^(trailer|transfer-encoding):/im);
+    assert.equal(body.split('\r\n').length, 1 + total + 1);
   });
 
   test('holds no transaction while the client does not read, and tells what changed meanwhile', async t => {

@@ -49,9 +49,12 @@ export const sendFlow = async (
   request: FastifyRequest,
   reply: FastifyReply,
   flow: Streamed['flow'],
+  trailers: readonly string[],
 ): Promise<FastifyReply> => {
   const { raw } = reply.hijack();
-  raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders);
+  // What speaks HTTP/1.0, as many a proxy does, takes none.
+  const following = trailers.length > 0 && raw.useChunkedEncodingByDefault ? { trailer: trailers.join(', ') } : {};
+  raw.writeHead(reply.statusCode, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...following });
   try {
     const out = new Outflow(raw);
     const values = await flow(out);

@@ -174,9 +174,8 @@ export const buildApp = ({
         return form;
       },
     });
-    const trailer = trailers.length > 0 ? { trailer: trailers.join(', ') } : {};
-    reply.code(operation.success).headers({ ...headers, ...trailer, vary: 'accept', 'content-type': type });
-    return request.method === 'HEAD' ? reply.send() : sendFlow(request, reply, flow);
+    reply.code(operation.success).headers({ ...headers, vary: 'accept', 'content-type': type });
+    return request.method === 'HEAD' ? reply.send() : sendFlow(request, reply, flow, trailers);
   };
 
   const serveAsk = (operation: Ask) => async (request: FastifyRequest, reply: FastifyReply) => {

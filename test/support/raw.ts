@@ -9,6 +9,28 @@ import type { TestServer } from './server.ts';
 
 export type RawAnswer = Pick<Answer, 'status' | 'headers' | 'text' | 'body'>;
 
+/** A body by its length, in chunks, or to the end of the connection; and what comes after it. */
+const bodyIn = (bytes: string, status: number, headers: Readonly<Record<string, string>>) => {
+  if (headers['transfer-encoding'] === 'chunked') return unchunked(bytes);
+  if (headers['content-length'] === undefined && status >= 200 && status !== 204) return { body: bytes, after: '' };
+  const length = Number(headers['content-length'] ?? 0);
+  return { body: bytes.slice(0, length), after: bytes.slice(length) };
+};
+
+const unchunked = (bytes: string) => {
+  let [body, rest] = ['', bytes];
+  for (;;) {
+    const [line = ''] = rest.split('\r\n', 1);
+    const size = Number.parseInt(line, 16);
+    assert.ok(size >= 0, `a chunk without a size: ${JSON.stringify(rest.slice(0, 80))}`);
+    const from = line.length + 2;
+    // The last is empty, and trailers may follow it.
+    if (size === 0) return { body, after: rest.slice(rest.indexOf('\r\n\r\n', line.length) + 4) };
+    body += rest.slice(from, from + size);
+    rest = rest.slice(from + size + 2);
+  }
+};
+
 /** The answers that a connection gave, one after the other. */
 const answersIn = (bytes: Buffer): RawAnswer[] => {
   const answers: RawAnswer[] = [];
@@ -21,11 +43,9 @@ const answersIn = (bytes: Buffer): RawAnswer[] => {
     const headers = Object.fromEntries(
       lines.map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
     );
-    const length = Number(headers['content-length'] ?? 0);
-    const text = Buffer.from(rest.slice(end + 4, end + 4 + length), 'latin1').toString();
-    rest = rest.slice(end + 4 + length);
-    // Without a length there is no telling where a body ends, and none that is ours.
-    if (headers['content-length'] === undefined && status >= 200 && status !== 204) rest = '';
+    const { body, after } = bodyIn(rest.slice(end + 4), status, headers);
+    const text = Buffer.from(body, 'latin1').toString();
+    rest = after;
     if (status >= 200)
       answers.push({ status, headers, text, body: /json/.test(headers['content-type'] ?? '') && JSON.parse(text) });
   }
