@@ -41,11 +41,18 @@ const populated = async (directory: Directory, dice: Dice, prefix: string): Prom
   for (let count = 4 + dice.below(3); count > 0; count--)
     await world.team(organization, {
       members: dice.some([...members, owner], 0.4),
-      flags: dice.some(flagNames, dice.pick([0, 0, 0.1, 0.3])),
+      flags: [
+        ...dice.some(flagNames, dice.pick([0, 0, 0.1, 0.3])),
+        // Who sees secret teams need not see their grants.
+        ...(dice.chance(0.2) ? ['access-secret-teams', 'manage-membership'] : []),
+      ],
     });
   for (let count = 2; count > 0; count--) await world.project(organization);
   for (const project of world.projects)
-    for (const team of dice.some(world.teams, 0.4)) await world.grant(project, team);
+    for (const team of dice.some(world.teams, 0.4)) {
+      const ofTeams = { access: 'custom', 'project-access': { teams: dice.pick(['read', 'manage']) } };
+      await world.grant(project, team, dice.chance(0.3) ? ofTeams : undefined);
+    }
   for (let count = 2 + dice.below(2); count > 0; count--) {
     const workspace = await world.workspace(dice.pick(world.projects));
     for (const team of dice.some(world.teams, 0.3)) await world.workspaceGrant(workspace, team);
