@@ -386,6 +386,18 @@ describe('AuthZEN', () => {
           assert.deepEqual([status, headers.allow], [405, 'POST'], `${method} ${path}`);
         }
     });
+
+    test('what is not served below these paths is told in one sentence, too', async () => {
+      for (const [method, path, status] of [
+        ['POST', address('nope'), 404],
+        ['GET', address('evaluation'), 405],
+        ['POST', address('evaluation', '%F0'), 400],
+      ] as const) {
+        const answer = await send(method, path, { 'x-request-id': 'a b' });
+        assert.deepEqual([answer.status, typeof answer.body], [status, 'string'], path);
+        assert.equal(answer.headers['x-request-id'], 'a b');
+      }
+    });
   });
 
   describe('evaluation', () => {

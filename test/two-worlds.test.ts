@@ -483,7 +483,7 @@ class Requests {
     this.#prefix = world.prefix;
     // Team access is what the service is for: it is asked about most.
     const often = routes.flatMap(route => (route.path.includes('/team-projects') ? [route, route, route] : [route]));
-    const kind = ({ method }: Route) => (method === 'PUT' ? 'PATCH' : method);
+    const kind = ({ method, asks }: Route) => (asks ? 'ASK' : method === 'PUT' ? 'PATCH' : method);
     this.#routes = Object.groupBy(often, kind) as Record<string, Route[]>;
     const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
     this.#there = {
@@ -611,8 +611,9 @@ class Requests {
   next(): Sent {
     const dice = this.#dice;
     const weighted = dice.below(100);
-    const method = weighted < 70 ? 'GET' : weighted < 82 ? 'POST' : weighted < 92 ? 'PATCH' : 'DELETE';
-    return this.to(dice.pick(this.#routes[method] ?? Object.values(this.#routes).flat()));
+    const kinds = { GET: 58, ASK: 70, POST: 82, PATCH: 92, DELETE: 100 };
+    const [kind = 'GET'] = Object.entries(kinds).find(([, below]) => weighted < below) ?? [];
+    return this.to(dice.pick(this.#routes[kind] ?? Object.values(this.#routes).flat()));
   }
 
   to(route: Route): Sent {
@@ -632,7 +633,7 @@ class Requests {
       headers['if-match'] = dice.pick(['*', '"stale"', this.#tags.get(path) ?? '"none"']);
     const payload = this.#payload(route, path);
     if (payload === undefined) return { route, path, headers };
-    headers['content-type'] = dice.chance(0.02) ? 'text/plain' : mediaType;
+    headers['content-type'] = dice.chance(0.02) ? 'text/plain' : (route.media ?? mediaType);
     headers['content-length'] = `${Buffer.byteLength(payload)}`;
     return { route, path, headers, payload };
   }
@@ -687,15 +688,49 @@ class Requests {
     return keys.map(key => ({ type: 'tag-bindings', attributes: { key, value: dice.pick(['', 'red', 'green']) } }));
   }
 
-  #payload({ method, path }: Route, sentTo: string): string | undefined {
+  #payload({ method, path, asks }: Route, sentTo: string): string | undefined {
     const dice = this.#dice;
     if (method === 'GET') return undefined;
     if (dice.chance(0.03)) return dice.pick(['{', '[]', 'null', '""', '{"data":{"__proto__":{}}}']);
-    const data = this.#data(`${method} ${path.replace('/api/v2', '')}`, sentTo);
+    const data = asks ? null : this.#data(`${method} ${path.replace('/api/v2', '')}`, sentTo);
     if (data === undefined) return undefined;
-    const body = { data };
+    const body = asks ? this.#question(path) : { data };
     if (dice.chance(0.2)) this.#spoil(body);
     return JSON.stringify(body);
+  }
+
+  /** Mostly about the caller itself: about others it may not ask. */
+  #question(path: string): Json {
+    const dice = this.#dice;
+    const { user, team, tokenId } = this.#caller;
+    const own = [
+      { type: 'token', id: tokenId },
+      user === undefined ? { type: 'team', id: team } : { type: 'user', id: user },
+    ];
+    const named = (...types: string[]) => {
+      const type = dice.pick(types);
+      return { type, id: this.#id(type === 'token' ? 'authentication-tokens' : `${type}s`) };
+    };
+    const one = () => ({
+      subject: dice.chance(0.85) ? dice.pick(own) : named('user', 'team', 'token'),
+      action: {
+        name: dice.pick([
+          'read',
+          'read',
+          'update',
+          'delete',
+          'read-teams',
+          'manage-teams',
+          'move-workspace',
+          'lock',
+          'x',
+        ]),
+        ...(dice.chance(0.3) && { properties: { destination: this.#id('projects') } }),
+      },
+      resource: named('project', 'workspace', 'team-project', 'organization'),
+    });
+    if (path.endsWith('/evaluations')) return { ...one(), evaluations: Array.from({ length: dice.below(6) }, one) };
+    return { ...one(), ...(dice.chance(0.5) && { page: { limit: dice.pick([1, 2, 100]) } }) };
   }
 
   /** One thing of a body gone, or of another type. */
@@ -901,7 +936,7 @@ const compare = async (t: TestContext, { worldsPerKind, requestsPerWorld, about 
   t.after(() => Promise.all(servers.map(server => server.close())));
   const [whole, lacking] = servers as [TestServer, TestServer];
   const renumber = new Map(servers.map(server => [server, numbered(server)]));
-  const routes = (await routesOf(whole)).filter(({ path }) => path.startsWith('/api/'));
+  const routes = (await routesOf(whole)).filter(({ path, asks }) => path.startsWith('/api/') || asks);
   const statuses: Record<number, number> = {};
   const asked = new Set<string>();
   let pairs = 0;
@@ -971,8 +1006,8 @@ const compare = async (t: TestContext, { worldsPerKind, requestsPerWorld, about 
     await trailsWhole();
     for (let count = 0; count < requestsPerWorld; count++) {
       const sent = requests.next();
-      const { method } = sent.route;
-      if (method !== 'GET') {
+      const { method, asks } = sent.route;
+      if (method !== 'GET' && !asks) {
         const { status, body } = await same(tried(sent), method, where);
         if (status < 300) effects.push(body.meta.effect['changes-count']);
       }

@@ -6,7 +6,15 @@ import { Fault, type Problem } from '../core/fault.ts';
 import type { Streamed } from '../resources/operation.ts';
 import { Unavailable } from '../store/store.ts';
 import { type Document, mediaType, withoutIncluded } from '../wire/document.ts';
-import { answerTo, type ErrorAnswer, faultOfOurs, plainly, unavailable } from '../wire/errors.ts';
+import {
+  answerTo,
+  type ErrorAnswer,
+  faultOfOurs,
+  inOneSentence,
+  type PlainErrorAnswer,
+  plainAnswerTo,
+  unavailable,
+} from '../wire/errors.ts';
 import { etag } from '../wire/etag.ts';
 import { ClientGone, Outflow } from './outflow.ts';
 
@@ -76,18 +84,20 @@ export const sendPlain = (reply: FastifyReply, status: number, value: unknown): 
     .header('content-type', plainMediaType)
     .send(Buffer.from(JSON.stringify(value)));
 
-/** Whether a request is a question of plain JSON, which is answered in kind. */
-export const isAsked = (request: FastifyRequest): boolean =>
-  (request.routeOptions?.config as { asks?: boolean } | undefined)?.asks === true;
+const questions = /^\/organizations\/[^/?#]*\/access\/v1\//;
 
-const sendErrors = (request: FastifyRequest, reply: FastifyReply, answer: ErrorAnswer): FastifyReply => {
-  if (isAsked(request)) {
-    const { status, message, headers = {} } = plainly(answer);
-    return sendPlain(reply.headers(headers), status, message);
-  }
-  const { status, errors, headers = {} } = answer;
-  return sendText(reply.headers(headers), status, mediaType, JSON.stringify({ errors }));
-};
+/** Whether a request is a question of plain JSON, which is answered in kind; also where it is none that is served. */
+export const isAsked = ({ routeOptions, url }: FastifyRequest): boolean =>
+  (routeOptions?.config as { asks?: boolean } | undefined)?.asks === true || questions.test(url);
+
+const sendErrors = (reply: FastifyReply, { status, errors, headers = {} }: ErrorAnswer): FastifyReply =>
+  sendText(reply.headers(headers), status, mediaType, JSON.stringify({ errors }));
+
+const sendSentence = (reply: FastifyReply, { status, message, headers = {} }: PlainErrorAnswer): FastifyReply =>
+  sendPlain(reply.headers(headers), status, message);
+
+const sendFailure = (request: FastifyRequest, reply: FastifyReply, answer: ErrorAnswer): FastifyReply =>
+  isAsked(request) ? sendSentence(reply, inOneSentence(answer)) : sendErrors(reply, answer);
 
 /** What the framework itself refuses, by its error code. */
 const frameworkProblems: Readonly<Record<string, Problem>> = {
@@ -107,9 +117,11 @@ export const fail = (error: unknown, request: FastifyRequest, reply: FastifyRepl
   if (error instanceof Unavailable) {
     const { message: cause } = (error.cause ?? {}) as { message?: string };
     request.log.warn({ requestId: request.id, reason: error.reason, cause }, error.message);
-    return void sendErrors(request, reply, unavailable(request.id, error.message));
+    return void sendFailure(request, reply, unavailable(request.id, error.message));
   }
   const problem = problemOf(error);
   if (!problem) request.log.error({ err: error, requestId: request.id }, 'a request failed by a fault of ours');
-  sendErrors(request, reply, problem ? answerTo(problem) : faultOfOurs(request.id));
+  if (!problem) sendFailure(request, reply, faultOfOurs(request.id));
+  else if (isAsked(request)) sendSentence(reply, plainAnswerTo(problem));
+  else sendErrors(reply, answerTo(problem));
 };

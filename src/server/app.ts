@@ -93,7 +93,7 @@ export const buildApp = ({
     // What the framework refuses passes none of the hooks.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       observe(request, reply);
-      fail(error, request, reply.headers(everyAnswer(request.id)));
+      fail(error, request, reply.headers(everyAnswer(idFor(request))));
     },
     // Longer than any address that the HTTP parser lets pass: an id is opaque.
     routerOptions: { maxParamLength: 64 * 1024 },
@@ -113,7 +113,7 @@ export const buildApp = ({
   app.addHook('preClose', () => ending.drain(app.server, endHandshakes));
   app.addHook('onRequest', (request, reply, done) => {
     observe(request, reply);
-    reply.headers(everyAnswer(isAsked(request) ? ownId(request) : request.id));
+    reply.headers(everyAnswer(idFor(request)));
     // What is not served is answered before any body is read.
     if (request.is404) fail(new Fault(problemOfPath(request.url)), request, reply);
     else if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
@@ -305,9 +305,10 @@ const unescaped = (text: string): string => {
 };
 
 /** Whoever asks gets its own id back as it came, whatever it is made of; the logs keep to those of the usual form. */
-const ownId = (request: FastifyRequest): string => {
+const idFor = (request: FastifyRequest): string => {
   const given = request.headers['x-request-id'];
-  return typeof given === 'string' && given !== '' && given.length <= longestRequestId ? given : request.id;
+  const isGiven = typeof given === 'string' && given !== '' && given.length <= longestRequestId;
+  return isGiven && isAsked(request) ? given : request.id;
 };
 
 const longestRequestId = 1024;

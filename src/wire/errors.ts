@@ -92,9 +92,8 @@ export const answerTo = (problem: Problem): ErrorAnswer => {
 /** To whom JSON:API is not spoken: a status, and one sentence. */
 export type PlainErrorAnswer = Omit<ErrorAnswer, 'errors'> & { readonly message: string };
 
-/** The same for those: whatever is wrong with a request is 400, and what is not for its caller 403, in one and the same words. */
-export const plainly = ({ status, errors, headers = {} }: ErrorAnswer): PlainErrorAnswer => {
-  if (status === 404) return { status: 403, message: notForYou, headers };
+/** The same in one sentence; whatever is wrong with a body is 400. */
+export const inOneSentence = ({ status, errors, headers = {} }: ErrorAnswer): PlainErrorAnswer => {
   const message = errors
     .map(({ detail, title, meta }) => [detail ?? title, ...Object.values(meta ?? {})].join(' '))
     .join('; ');
@@ -102,6 +101,10 @@ export const plainly = ({ status, errors, headers = {} }: ErrorAnswer): PlainErr
 };
 
 const notForYou = 'This token may not ask this: only about itself, and in an organization that it belongs to.';
+
+/** To whoever asks, what is absent, hidden or forbidden is 403, in one and the same words. */
+export const plainAnswerTo = (problem: Problem): PlainErrorAnswer =>
+  inOneSentence(answerTo(problem.kind === 'not found' ? { kind: 'forbidden', detail: notForYou } : problem));
 
 /** A fault of ours: the caller gets the id under which the log tells more. */
 export const faultOfOurs = (requestId: string): ErrorAnswer =>

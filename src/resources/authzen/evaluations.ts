@@ -2,7 +2,7 @@
 
 import { mayAskAbout } from '../../core/authority.ts';
 import { Fault, found } from '../../core/fault.ts';
-import { answerTo, plainly } from '../../wire/errors.ts';
+import { plainAnswerTo } from '../../wire/errors.ts';
 import type { Static } from '../../wire/schemas.ts';
 import { ask, type Request } from '../operation.ts';
 import { decisionOn, resourcesIn } from './decision.ts';
@@ -29,7 +29,7 @@ const one = async (request: Request, asking: Asking, body: Static<typeof Evaluat
 };
 
 const failed = (problem: Fault['problem']): Decision => {
-  const { status, message } = plainly(answerTo(problem));
+  const { status, message } = plainAnswerTo(problem);
   return { decision: false, context: { error: { status, message } } };
 };
 
