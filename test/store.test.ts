@@ -14,7 +14,7 @@ import { engine, newStore, onlyOn } from './support/engine.ts';
 import { type Entry, recording } from './support/recording.ts';
 import { startServer } from './support/server.ts';
 import { walk } from './support/walk.ts';
-import { Directory, grantBody } from './support/world.ts';
+import { type Actor, Directory, grantBody } from './support/world.ts';
 
 /** Closed at the end of the test, however it ends. */
 const serverFor = async (t: TestContext, options?: Parameters<typeof startServer>[0]) => {
@@ -79,6 +79,26 @@ const isOfExport = ({ statements }: Entry): boolean =>
 /** A piece of a review is a read of its own, and takes one statement more: members, projects, and who asks. */
 const isOfReview = ({ statements }: Entry): boolean =>
   statements.some(statement => /^select page\.created_at, page\.id, page\.user_id/.test(textOf(statement)));
+
+/** Every question of AuthZEN, about each of these subjects and resources. */
+const askedByAuthzen = async (actor: Actor, subjects: readonly Json[], resources: readonly Json[]): Promise<void> => {
+  const ask = async (path: string, question: Json) => {
+    const { status, text } = await actor.ask('asked', path, question);
+    assert.equal(status, 200, text);
+  };
+  for (const subject of subjects)
+    for (const resource of resources)
+      for (const name of ['read', 'update', 'manage-team-access', 'move-workspace']) {
+        const properties = name === 'move-workspace' ? { destination: resource.id } : {};
+        const question = { subject, action: { name, properties }, resource };
+        for (const path of ['evaluation', 'search/subject', 'search/resource', 'search/action'])
+          await ask(path, question);
+        await ask('evaluations', {
+          ...question,
+          evaluations: [{}, { subject: subjects[0] }, { resource: resources[1] }],
+        });
+      }
+};
 
 /** The steps of a statement that go through a whole table, in the engine's words. */
 const walksOver = async (store: Store, { chunks, values }: Sql): Promise<string[]> => {
@@ -276,6 +296,23 @@ describe('statements', () => {
     assert.equal((await actor.patch(`/team-projects/${grant}`, given('admin'))).status, 200);
     assert.equal((await member.actor.patch(`/team-projects/${grant}?dry-run=true`, given('read'))).status, 200);
     assert.equal((await actor.patch(`/team-projects/${grant}`, given('read'))).status, 200);
+    await askedByAuthzen(
+      actor,
+      [
+        { type: 'user', id: member.id },
+        { type: 'team', id: team },
+        ...(await member.actor.get(`/users/${member.id}/authentication-tokens`)).body.data.map(({ id }: Json) => ({
+          type: 'token',
+          id,
+        })),
+      ],
+      [
+        { type: 'organization', id: 'asked' },
+        { type: 'project', id: project },
+        { type: 'workspace', id: workspace },
+        { type: 'team-project', id: grant },
+      ],
+    );
     await server.writeUses();
     const exported = new Set(log.filter(isOfExport).flatMap(({ statements }) => statements.map(textOf)));
     const statements = new Map(log.flatMap(({ statements }) => statements.map(each => [textOf(each), each])));

@@ -50,7 +50,7 @@ const everything: Extent = { worldsPerKind: 4, requestsPerWorld: 220, about: /^/
 const questions: Extent = {
   worldsPerKind: inFull ? 8 : 1,
   requestsPerWorld: inFull ? 120 : 60,
-  about: /\/(effective-access|audit-events|access-review)$|\/projects\/[^/]+\/team-projects$/,
+  about: /\/(effective-access|audit-events|access-review)$|\/projects\/[^/]+\/team-projects$|\/access\/v1\//,
 };
 
 // Callers, and what they may see by the tables of the design
@@ -963,7 +963,8 @@ const compare = async (t: TestContext, { worldsPerKind, requestsPerWorld, about 
     const answer = await same(sent, method, where);
     if (about.test(sent.route.path)) {
       pairs++;
-      rows += [answer.body?.data ?? []].flat().length;
+      const { data, results, evaluations } = answer.body ?? {};
+      rows += [data ?? results ?? evaluations ?? []].flat().length;
       statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
     }
     asked.add(`${method} ${sent.route.path}`);
