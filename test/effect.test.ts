@@ -447,6 +447,11 @@ describe('a dry run', () => {
       assert.equal(status, 400);
       assert.deepEqual(body.errors[0].source, { parameter: 'dry-run' });
     }
+    for (const slip of ['dry_run', 'dryrun', 'dryRun', 'Dry-Run']) {
+      const { status, body } = await office.owner.patch(`${path}?${slip}=true`, { attributes });
+      assert.equal(status, 400, 'a slip of the pen is not done in earnest');
+      assert.deepEqual(body.errors[0].source, { parameter: slip });
+    }
     assert.equal((await office.owner.get(`${path}?dry-run=1`)).body.data.attributes.access, 'read');
     for (const [query, access] of Object.entries({ 'dry-run=false': 'write', 'dry-run=': 'maintain' })) {
       assert.equal((await office.owner.patch(`${path}?${query}`, { attributes: { access } })).status, 200);

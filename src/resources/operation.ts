@@ -238,7 +238,11 @@ export class Request<P extends string = string, B = unknown> {
 
   /** Whether the write is only tried: all of it is done, told, and undone. */
   get isDryRun(): boolean {
-    return this.#operation.method !== 'GET' && this.flag(dryRun);
+    if (this.#operation.method === 'GET') return false;
+    // Another spelling would be an unknown parameter, and the write would be done.
+    const slip = Object.keys(this.#incoming.query).find(name => name !== dryRun && /^dry[-_ ]?run$/i.test(name));
+    if (slip === undefined) return this.flag(dryRun);
+    throw new Fault({ kind: 'bad parameter', parameter: slip, detail: `The parameter is ${dryRun}` });
   }
 
   /** Said before anything is saved: whose access may change, and where. What did is told in the audit row, and by a dry run. */
