@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { actions } from '../src/core/actions.ts';
 import type { Json } from './support/client.ts';
-import { Dice, printSeed, testSeed, toRepeat } from './support/dice.ts';
+import { Dice, inFull, printSeed, testSeed, toRepeat } from './support/dice.ts';
 import { flagNames, type Project, RandomWorld, type Workspace } from './support/random-world.ts';
 import { startServer, type TestServer } from './support/server.ts';
 import { type Actor, Directory } from './support/world.ts';
 
-const worlds = 8;
+const worlds = inFull ? 40 : 3;
 
 let server: TestServer;
 before(async () => {
