@@ -31,12 +31,16 @@ export const findingsOf = (reasons: readonly Reason[]): Finding[] => {
 /** How far the organization's audit trail was at the first row and after the last: equal, they are one state of it. */
 export type Revisions = { readonly first: number; readonly last: number };
 
-/** A row is what is said of one permission, which may be the same in many places, and what stands before and after it in this one. */
+/**
+ * A row in six parts: two are of the project, three of the member, and in the midst is what is said of one permission,
+ * which may be the same in many places. Each is made once for all the rows that have it: most of a review is repetition.
+ */
 export type Form = {
   readonly head: string;
+  readonly ofMember: (member: Member) => readonly [first: string, fourth: string, last: string];
+  readonly ofProject: (project: ProjectHeld) => readonly [second: string, fifth: string];
   readonly said: (finding: Finding) => string;
-  readonly around: (member: Member, project: ProjectHeld) => { readonly before: string; readonly after: string };
-  /** What parts a row from the one before it, which stands before every row but the first. */
+  /** What parts a row from the one before it; every row begins with it, and the first must not. */
   readonly between: string;
   readonly tail: (revision: Revisions, rows: number) => string;
 };
@@ -71,17 +75,16 @@ const bare = (value: object): string => JSON.stringify(value).slice(1, -1);
 
 const asJson: Form = {
   head: '{"data":[',
+  ofMember: ({ id, username, email }) => [
+    `,{"id":"${id}:`,
+    `,${bare({ username, email })}`,
+    `,${bare({ user: { data: identifier('users', id) } })}}}`,
+  ],
+  ofProject: ({ id, name }) => [
+    `${id}:`,
+    `,${bare({ 'project-name': name })}},"relationships":{${bare({ project: { data: identifier('projects', id) } })}`,
+  ],
   said: finding => `${finding.permission}","type":"${type}","attributes":{${bare(finding)}`,
-  around: ({ id: user, username, email }, { id: project, name }) => {
-    const relationships = {
-      user: { data: identifier('users', user) },
-      project: { data: identifier('projects', project) },
-    };
-    return {
-      before: `,{"id":"${user}:${project}:`,
-      after: `,${bare({ username, email, 'project-name': name })}},${bare({ relationships })}}`,
-    };
-  },
   between: ',',
   tail: (revision, rows) => `],"meta":${JSON.stringify({ 'total-count': rows, revision })}}`,
 };
@@ -102,11 +105,9 @@ const originsOf = ({ value, reasons }: Finding): string =>
 
 const asCsv: Form = {
   head: csvRow(['user id', 'username', 'email', 'project id', 'project', 'permission', 'value', 'origins']),
+  ofMember: ({ id, username, email }) => [`${csvCells([id, username, email])},`, '', ''],
+  ofProject: ({ id, name }) => [`${csvCells([id, name])},`, ''],
   said: finding => csvRow([finding.permission, `${finding.value}`, originsOf(finding)]),
-  around: ({ id, username, email }, project) => ({
-    before: `${csvCells([id, username, email, project.id, project.name])},`,
-    after: '',
-  }),
   between: '',
   tail: () => '',
 };

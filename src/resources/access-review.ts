@@ -63,21 +63,30 @@ class Rows {
   }
 
   async add({ members, projects }: Piece): Promise<void> {
+    const places = projects.map(project => ({ project, parts: this.#form.ofProject(project) }));
     for (const member of members) {
+      const parts = this.#form.ofMember(member);
       const sayings = sayingsOf(member, this.#form);
-      for (const project of projects) if (!this.#addPlace(member, project, sayings(project))) await this.#out.sent();
+      for (const place of places)
+        if (!this.#addPlace(parts, place.parts, sayings(place.project))) await this.#out.sent();
     }
   }
 
   /** Whether there is room for more. */
-  #addPlace(member: Member, project: ProjectHeld, sayings: readonly string[]): boolean {
-    if (sayings.length === 0) return true;
-    const { before, after } = this.#form.around(member, project);
+  #addPlace(
+    [first, fourth, last]: ReturnType<Form['ofMember']>,
+    [second, fifth]: ReturnType<Form['ofProject']>,
+    sayings: readonly string[],
+  ): boolean {
+    const out = this.#out;
     let room = true;
     for (const said of sayings) {
-      this.#out.add(this.count++ === 0 ? before.slice(this.#form.between.length) : before);
-      this.#out.add(said);
-      room = this.#out.add(after);
+      out.add(this.count++ === 0 ? first.slice(this.#form.between.length) : first);
+      out.add(second);
+      out.add(said);
+      out.add(fourth);
+      out.add(fifth);
+      room = out.add(last);
     }
     return room;
   }

@@ -4,7 +4,9 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Out } from '../resources/operation.ts';
 
-const size = 64 * 1024;
+const size = 256 * 1024;
+/** For what is still added when there is little room. */
+const reserve = 32 * 1024;
 
 /** Of a character in UTF-8. */
 const mostBytes = 3;
@@ -13,7 +15,7 @@ export class Outflow implements Out {
   readonly #response: ServerResponse;
   readonly #bytes = Buffer.allocUnsafeSlow(size);
   #used = 0;
-  /** What the buffer had no room for. */
+  /** What not even the reserve had room for. */
   #late = '';
 
   constructor(response: ServerResponse) {
@@ -24,7 +26,7 @@ export class Outflow implements Out {
     if (this.#late === '' && text.length * mostBytes <= size - this.#used)
       this.#used += this.#bytes.write(text, this.#used);
     else this.#late += text;
-    return this.#late === '';
+    return this.#used <= size - reserve;
   }
 
   async sent(): Promise<void> {
