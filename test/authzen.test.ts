@@ -337,9 +337,11 @@ describe('AuthZEN', () => {
         assert.equal(await typed(type), 200, type);
     });
 
-    test('413 for a body over the limit of every body', async () => {
-      const answer = await world.mia.actor.ask('acme', 'evaluation', `{"x":"${'x'.repeat(65_536)}"}`);
-      assert.equal(answer.status, 413);
+    test('413 for a body over 64 KiB, and for several evaluations over 1 MiB', async () => {
+      const padded = (size: number) => `{"x":"${'x'.repeat(size - 8)}"}`;
+      const sent = async (what: string, size: number) => (await world.mia.actor.ask('acme', what, padded(size))).status;
+      assert.deepEqual([await sent('evaluation', 65_536), await sent('evaluation', 65_537)], [400, 413]);
+      assert.deepEqual([await sent('evaluations', 1_048_576), await sent('evaluations', 1_048_577)], [400, 413]);
     });
 
     test('what nobody knows is ignored: fields, properties, context, and the order of keys', async () => {

@@ -23,7 +23,7 @@ export type Problem =
   | { readonly kind: 'not acceptable'; readonly forms: readonly string[] }
   | { readonly kind: 'changed meanwhile' }
   | { readonly kind: 'unsupported media type'; readonly detail: string }
-  | { readonly kind: 'body too large' }
+  | { readonly kind: 'body too large'; readonly most: number }
   | { readonly kind: 'headers too large' }
   | { readonly kind: 'too slow' };
 

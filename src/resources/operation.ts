@@ -314,6 +314,8 @@ type Common = {
   /** What `sort` may name; a `-` before it turns it round. */
   readonly sorts?: readonly string[];
   readonly paged?: boolean;
+  /** In bytes, where a body may be larger than everywhere else. */
+  readonly largestBody?: number;
   /** Where pages are of another size than everywhere else. */
   readonly pageSizes?: Partial<PageSizes>;
 };

@@ -7,6 +7,7 @@ import { type Flaw, found, notFound } from '../core/fault.ts';
 import { teamsOnView, within } from '../store/sight.ts';
 import { standing } from '../store/standing.ts';
 import type { Document } from '../wire/document.ts';
+import { largestList } from '../wire/limits.ts';
 import { count, listOf, open, type TSchema, text, wholeList } from '../wire/schemas.ts';
 import { accepts, mostFlaws } from '../wire/validation.ts';
 import { get, namedIn, type Operation, pointerTo, put, type Request } from './operation.ts';
@@ -92,6 +93,7 @@ export const teamAccessList = <L extends Level | WorkspaceLevel, A>(
     summary: `Replace all team access to a ${place}: adds, changes and removes what it takes`,
     audit: { resource: place, action: 'set_teams' },
     body: open({ data: listOf(Item) }),
+    largestBody: largestList,
     answer: wholeList(Shown, {
       added: listOf(text),
       changed: listOf(text),

@@ -16,6 +16,7 @@ import {
   unavailable,
 } from '../wire/errors.ts';
 import { etag } from '../wire/etag.ts';
+import { largestBody } from '../wire/limits.ts';
 import { ClientGone, Outflow } from './outflow.ts';
 
 /** What every answer carries, whatever it is. */
@@ -100,16 +101,22 @@ const sendFailure = (request: FastifyRequest, reply: FastifyReply, answer: Error
   isAsked(request) ? sendSentence(reply, inOneSentence(answer)) : sendErrors(reply, answer);
 
 /** What the framework itself refuses, by its error code. */
-const frameworkProblems: Readonly<Record<string, Problem>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: { kind: 'body too large' },
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: { kind: 'unsupported media type', detail: 'The Content-Type header is malformed.' },
+const frameworkProblems: Readonly<Record<string, (request: FastifyRequest) => Problem>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ({ routeOptions }) => ({
+    kind: 'body too large',
+    most: routeOptions.bodyLimit ?? largestBody,
+  }),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => ({
+    kind: 'unsupported media type',
+    detail: 'The Content-Type header is malformed.',
+  }),
 };
 
-const problemOf = (error: unknown): Problem | undefined => {
+const problemOf = (error: unknown, request: FastifyRequest): Problem | undefined => {
   if (error instanceof Fault) return error.problem;
   const { code = '', statusCode = 500, message } = error as { code?: string; statusCode?: number; message: string };
   const known = frameworkProblems[code];
-  if (known) return known;
+  if (known) return known(request);
   return statusCode < 500 ? { kind: 'bad request', detail: message } : undefined;
 };
 
@@ -119,7 +126,7 @@ export const fail = (error: unknown, request: FastifyRequest, reply: FastifyRepl
     request.log.warn({ requestId: request.id, reason: error.reason, cause }, error.message);
     return void sendFailure(request, reply, unavailable(request.id, error.message));
   }
-  const problem = problemOf(error);
+  const problem = problemOf(error, request);
   if (!problem) request.log.error({ err: error, requestId: request.id }, 'a request failed by a fault of ours');
   if (!problem) sendFailure(request, reply, faultOfOurs(request.id));
   else if (isAsked(request)) sendSentence(reply, plainAnswerTo(problem));

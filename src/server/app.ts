@@ -263,6 +263,7 @@ export const buildApp = ({
         url,
         // Nobody's body is read without a token.
         onRequest: async request => void (await storeFor(request).read(tx => callerOf(tx, request))),
+        bodyLimit: operation.largestBody ?? largestBody,
         config: { asks: operation.asks ?? false },
         handler: operation.asks ? serveAsk(operation) : serveWrite(operation),
       });

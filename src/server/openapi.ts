@@ -22,7 +22,7 @@ const titles: Record<number, string> = {
   406: 'The Accept header takes none of the forms that there are',
   409: 'The resource is not in a state that allows it',
   412: 'The resource has changed since the tag in If-Match',
-  413: `The body is larger than ${inKiB(largestBody)}`,
+  413: 'The body is too large',
   415: 'The body is not of the JSON:API media type',
   422: 'The body breaks a rule: one error object per fault',
   500: 'A fault of the server, with a request id',
@@ -34,6 +34,8 @@ const commonFailures = ({ method, asks }: Operation): number[] => {
   if (asks) return [400, 401, 403, 413, 500, 503];
   return method === 'GET' ? [400, 401, 500, 503] : [400, 401, 413, 415, 500, 503];
 };
+
+const tooLarge = ({ largestBody: most = largestBody }: Operation): string => `The body is larger than ${inKiB(most)}`;
 
 const failuresOf = (operation: Operation): number[] =>
   [...new Set([...operation.failures, ...commonFailures(operation)])].sort((a, b) => a - b);
@@ -157,7 +159,7 @@ const operationObject = (operation: Operation) => ({
       failuresOf(operation).map(status => [
         status,
         {
-          description: titles[status],
+          description: status === 413 ? tooLarge(operation) : titles[status],
           headers: status === 503 ? { ...requestIdHeader, ...retryAfterHeader } : requestIdHeader,
           ...failureContent(operation.asks),
         },

@@ -1,7 +1,7 @@
 /** Faults as JSON:API error documents. */
 
 import type { Problem } from '../core/fault.ts';
-import { inKiB, largestBody, largestHead } from './limits.ts';
+import { inKiB, largestHead } from './limits.ts';
 
 export type ErrorObject = {
   /** A string: a number makes the Go clients lose the message. */
@@ -79,7 +79,7 @@ export const answerTo = (problem: Problem): ErrorAnswer => {
     case 'unsupported media type':
       return single(415, 'unsupported media type', { detail: problem.detail });
     case 'body too large':
-      return single(413, 'payload too large', { detail: `A body may have ${inKiB(largestBody)} at most.` });
+      return single(413, 'payload too large', { detail: `The body may have ${inKiB(problem.most)} at most.` });
     case 'too slow':
       return single(408, 'request timeout', { detail: 'The request did not arrive as a whole in time.' });
     case 'headers too large':

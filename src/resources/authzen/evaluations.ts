@@ -3,6 +3,7 @@
 import { mayAskAbout } from '../../core/authority.ts';
 import { Fault, found } from '../../core/fault.ts';
 import { plainAnswerTo } from '../../wire/errors.ts';
+import { largestList } from '../../wire/limits.ts';
 import type { Static } from '../../wire/schemas.ts';
 import { ask, type Request } from '../operation.ts';
 import { decisionOn, resourcesIn } from './decision.ts';
@@ -100,6 +101,7 @@ export const evaluations = [
     path: `/organizations/:organization${endpoints.access_evaluations_endpoint}`,
     summary: 'Decide several questions at once, in their order (AuthZEN)',
     body: Evaluations,
+    largestBody: largestList,
     answer: Decisions,
     run: async request => {
       const { asking, body } = await asked(request);
