@@ -16,8 +16,8 @@ export type OpenOperation = {
   readonly since: Since;
   /** By status; null where there is no body. */
   readonly answers: Readonly<Record<number, TSchema | null>>;
-  /** Where it may find nothing under the address. */
-  readonly failures?: readonly 404[];
+  /** Where the address may be wrong, or nothing be found under it. */
+  readonly failures?: readonly (400 | 404)[];
   /** The media type of its answers, where they are text as it is and not JSON. */
   readonly media?: string;
   /** What its answers carry beside what every answer does. */
@@ -102,7 +102,7 @@ export const openOperations = (
       summary:
         'Where an organization answers by the AuthZEN Authorization API; served over plain HTTP, its identifier is not https as it should be',
       answers: { 200: PdpConfiguration },
-      failures: [404],
+      failures: [400, 404],
       run: async ({ organization = '' }) => ({ status: 200, body: configurationOf(server.publicUrl(), organization) }),
     },
     {
