@@ -186,10 +186,10 @@ export class Request<P extends string = string, B = unknown> {
       .filter(value => value !== '');
   }
 
-  /** Whether a filter that is either on or off is on. */
-  flag(name: string): boolean {
-    const value = this.parameter(name) ?? '';
-    if (['', 'true', 'false'].includes(value)) return value === 'true';
+  /** Whether a filter that is either on or off is on; `off` are the values that say that it is not. */
+  flag(name: string, off: readonly string[] = ['false', '']): boolean {
+    const value = this.parameter(name) ?? 'false';
+    if (value === 'true' || off.includes(value)) return value === 'true';
     throw new Fault({ kind: 'bad parameter', parameter: name, detail: `${name} must be true or false` });
   }
 
@@ -241,7 +241,7 @@ export class Request<P extends string = string, B = unknown> {
     if (this.#operation.method === 'GET') return false;
     // Another spelling would be an unknown parameter, and the write would be done.
     const slip = Object.keys(this.#incoming.query).find(name => name !== dryRun && /^dry[-_ ]?run$/i.test(name));
-    if (slip === undefined) return this.flag(dryRun);
+    if (slip === undefined) return this.flag(dryRun, ['false']);
     throw new Fault({ kind: 'bad parameter', parameter: slip, detail: `The parameter is ${dryRun}` });
   }
 
