@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { sql } from '../src/store/sql.ts';
 import { idsOf } from './support/answers.ts';
 import type { Answer, Json } from './support/client.ts';
 import { type Actor, type Directory, newDirectory } from './support/world.ts';
@@ -647,6 +648,31 @@ describe('effective access', () => {
       for (const path of [inProduction(), on('account', inAcme), on(`teams/${scene.teams.developers}`)])
         await refused(owner.get(path), 401);
       assert.equal((await open(true)).status, 200);
+    });
+
+    test('whoever is in thousands of teams is answered as anybody else', async () => {
+      const { id, actor } = await scene.directory.member(owner, 'acme', 'max');
+      await scene.directory.server.store.write(async tx => {
+        const [membership, organization] = (await tx.row<[string, string]>(sql`
+          select id, organization_id
+          from organization_memberships
+          where user_id = ${id}`)) as [string, string];
+        for (let number = 0; number < 2_100; number++) {
+          const team = `team-crowd${number}`;
+          await tx.run(sql`
+            insert into teams (
+              id, organization_id, name, visibility, allow_member_token_management, organization_access, created_at
+            )
+            values (${team}, ${organization}, ${`crowd${number}`}, 'organization', 0, 0, '2026-01-01T00:00:00.000Z')`);
+          await tx.run(sql`
+            insert into team_memberships (organization_id, team_id, membership_id, created_at)
+            values (${organization}, ${team}, ${membership}, '2026-01-01T00:00:00.000Z')`);
+        }
+      });
+      await scene.directory.workspaceGrant(owner, scene.safe, 'team-crowd7', { access: 'plan' });
+      const workspaces = `${inAcme}&filter[resource]=workspaces`;
+      for (const path of [on('account', workspaces), on(`users/${id}`, workspaces)])
+        assert.deepEqual(placesOf(await ok(actor.get(path))), ['safe']);
     });
   });
 });

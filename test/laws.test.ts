@@ -640,10 +640,10 @@ test('taking one origin away leaves the join of the others', () => {
 test('what is seen of a team never adds to it, all of it is seen in the whole, and of what is hidden nothing is left', () => {
   const anySight: fc.Arbitrary<Sight> = fc.oneof(
     fc.constant('all' as const),
-    fc.record({ own: fc.subarray(['team-1', 'team-2', 'team-3']), listed: fc.boolean() }),
+    fc.record({ own: fc.subarray(['team-1', 'team-2', 'team-3']).map(own => new Set(own)), listed: fc.boolean() }),
   );
   const anyOutlook = fc.record({ teams: anySight, grants: anySight, workspaceGrants: anySight });
-  const blind = { own: [], listed: false };
+  const blind = { own: new Set<string>(), listed: false };
   fc.assert(
     fc.property(anyTeamFacts, anyOutlook, fc.boolean(), (team, view, onDefault) => {
       const seen = originsOf(seenIn(view, team), onDefault);

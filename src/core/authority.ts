@@ -214,12 +214,12 @@ const mayInOrganization = (by: OrganizationAction): ((standing: Standing) => boo
 export type TeamOnView = { readonly id: string; readonly visibility: string };
 
 /** All teams, or the caller's own and perhaps those visible in the organization. */
-export type Sight = 'all' | { readonly own: readonly string[]; readonly listed: boolean };
+export type Sight = 'all' | { readonly own: ReadonlySet<string>; readonly listed: boolean };
 
-const own = ({ teams }: Standing): readonly string[] => teams.map(team => team.id);
+const own = ({ teams }: Standing): ReadonlySet<string> => new Set(teams.map(team => team.id));
 
 export const sees = (sight: Sight, team: TeamOnView): boolean =>
-  sight === 'all' || sight.own.includes(team.id) || (sight.listed && team.visibility === 'organization');
+  sight === 'all' || sight.own.has(team.id) || (sight.listed && team.visibility === 'organization');
 
 const managesMembership = mayInOrganization(organizationActions['manage-membership']);
 
@@ -369,7 +369,7 @@ export const refusedOrganizationAccess = (
 };
 
 /** A team's token acts as the team: whoever manages the team makes one, and the members do where the team allows it. */
-export type TokenReach = 'all' | { readonly managed: Sight | undefined; readonly own: readonly string[] };
+export type TokenReach = 'all' | { readonly managed: Sight | undefined; readonly own: ReadonlySet<string> };
 
 /** The teams whose tokens the caller manages. A team's own token makes no other: a leaked one could renew itself for ever. */
 export const reachOfTokens = (standing: Standing, caller: Caller): TokenReach =>
@@ -377,7 +377,7 @@ export const reachOfTokens = (standing: Standing, caller: Caller): TokenReach =>
     ? 'all'
     : {
         managed: managesTeams(standing) ? visibleTeams(standing) : undefined,
-        own: caller.kind === 'user' ? own(standing) : [],
+        own: caller.kind === 'user' ? own(standing) : new Set(),
       };
 
 export const mayManageTokens = (
@@ -386,11 +386,11 @@ export const mayManageTokens = (
 ): boolean =>
   reach === 'all' ||
   (reach.managed !== undefined && !team.owners && sees(reach.managed, team)) ||
-  (team.memberTokens && reach.own.includes(team.id));
+  (team.memberTokens && reach.own.has(team.id));
 
 /** Whether there may be a token at all that the caller manages. */
 export const mayManageSomeTokens = (reach: TokenReach): boolean =>
-  reach === 'all' || reach.managed !== undefined || reach.own.length > 0;
+  reach === 'all' || reach.managed !== undefined || reach.own.size > 0;
 
 // Members
 

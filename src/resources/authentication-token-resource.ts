@@ -59,7 +59,7 @@ export type Token = {
 };
 
 /** Where no organization is in question, no team is seen. */
-export const noTeams: Sight = { own: [], listed: false };
+export const noTeams: Sight = { own: new Set(), listed: false };
 
 /** Whoever made it, where the caller sees it: a secret team makes tokens without a name. */
 const maker = ({ createdBy: { type, id }, makerVisibility: visibility = null }: Token, sight: Sight) =>

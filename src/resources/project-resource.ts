@@ -198,8 +198,8 @@ const beside = (caller: Caller, withTags: boolean): Sql[] => {
     // A grant on a workspace, whichever it is, shows the workspace.
     workspaces(sql`workspaces.id in (select workspace_id from team_workspaces where team_id in (${teams}))`),
     teamAccess('all'),
-    teamAccess({ own: [], listed: true }),
-    teamAccess({ own: [], listed: false }),
+    teamAccess({ own: new Set(), listed: true }),
+    teamAccess({ own: new Set(), listed: false }),
     withTags ? tagsOfProject(sql`page.id`) : sql`null`,
   ];
 };

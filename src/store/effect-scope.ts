@@ -44,7 +44,7 @@ export const givesAnything = sql`(teams.name = ${ownersTeam} or (teams.organizat
 /** The teams that anybody in the view knows of. */
 export const seenTeams = (sight: Sight): Sql => {
   if (sight === 'all') return sql`1 = 1`;
-  const own = sql`teams.id in (${sight.own})`;
+  const own = sql`teams.id in (${[...sight.own]})`;
   return sight.listed ? sql`(teams.visibility = 'organization' or ${own})` : own;
 };
 

@@ -18,7 +18,7 @@ import { actingIn, heldBy, type Standing, type TeamFacts, type TeamOnView } from
 import type { Listing, Page } from '../wire/paging.ts';
 import { pageOf } from './paging.ts';
 import { rowsOf, type Sql, sql } from './sql.ts';
-import { grantOf, ownersTeam, packedGrantWithId, unpackedGrants } from './standing.ts';
+import { grantOf, ownersTeam, packedGrantWithId, type TeamGrant, unpackedGrants } from './standing.ts';
 import type { Row, Tx } from './store.ts';
 
 /** A team, and what it holds in the place in question. */
@@ -289,21 +289,25 @@ type PlaceColumns = [
   workspaceGrants: string | null,
 ];
 
-export const withGrants = <T extends TeamFacts>(
-  teams: readonly T[],
-  grants: string | null,
-  workspaceGrants: string | null,
-): T[] => {
-  const onProject = new Map(unpackedGrants(grants).map(each => [each.team, each]));
-  const onWorkspace = new Map(unpackedGrants<WorkspaceLevel>(workspaceGrants).map(each => [each.team, each]));
-  return teams.map(team => ({
+/** What is granted in one place, by team: read once, however many are asked about. */
+export type GrantsHere = {
+  readonly onProject: ReadonlyMap<string, TeamGrant>;
+  readonly onWorkspace: ReadonlyMap<string, TeamGrant<WorkspaceLevel>>;
+};
+
+export const grantsHere = (grants: string | null, workspaceGrants: string | null): GrantsHere => ({
+  onProject: new Map(unpackedGrants(grants).map(each => [each.team, each])),
+  onWorkspace: new Map(unpackedGrants<WorkspaceLevel>(workspaceGrants).map(each => [each.team, each])),
+});
+
+export const withGrants = <T extends TeamFacts>(teams: readonly T[], { onProject, onWorkspace }: GrantsHere): T[] =>
+  teams.map(team => ({
     ...team,
     grant: onProject.get(team.id)?.grant,
     grantId: onProject.get(team.id)?.id,
     workspaceGrant: onWorkspace.get(team.id)?.grant,
     workspaceGrantId: onWorkspace.get(team.id)?.id,
   }));
-};
 
 export type PlacesAsked = {
   readonly asker: Asker;
@@ -347,7 +351,7 @@ export const placesHeld = async (
       from workspaces
       join projects on projects.id = workspaces.project_id
       where workspaces.organization_id = ${organization} and ${all(conditions)}`;
-  const teams = [...subject.teams, ...(asker === 'all' ? [] : asker.teams)].map(({ id }) => id);
+  const teams = [...new Set([...subject.teams, ...(asker === 'all' ? [] : asker.teams)].map(({ id }) => id))];
   const packed = (table: Sql, column: Sql, of: Sql): Sql => sql`(
     select string_agg(${packedGrantWithId}, ',')
     from ${table}
@@ -365,10 +369,11 @@ export const placesHeld = async (
 const placeFrom = (row: PlaceColumns & Row, asker: Asker, subject: Subject, ofProjects: boolean): PlaceHeld => {
   const [id, name, , isDefault, project, projectName, grants, workspaceGrants] = row;
   const place = { project: { id: project, name: projectName }, onDefaultProject: isDefault === 1 };
+  const here = grantsHere(grants, workspaceGrants);
   return {
     ...place,
     workspace: ofProjects ? undefined : { id, name },
-    teams: withGrants(subject.teams, grants, workspaceGrants),
+    teams: withGrants(subject.teams, here),
     asker:
       asker === 'all'
         ? 'all'
@@ -377,7 +382,7 @@ const placeFrom = (row: PlaceColumns & Row, asker: Asker, subject: Subject, ofPr
             project,
             workspace: ofProjects ? null : id,
             onDefaultProject: place.onDefaultProject,
-            teams: withGrants(asker.teams, grants, workspaceGrants),
+            teams: withGrants(asker.teams, here),
           },
   };
 };

@@ -3,7 +3,16 @@
 import { type Need, need } from '../core/access.ts';
 import type { Standing, TeamOnView } from '../core/authority.ts';
 import type { Listing, Page } from '../wire/paging.ts';
-import { type Holder, type Holding, type HoldingColumns, holdingFrom, holdsOnProject, withGrants } from './holdings.ts';
+import {
+  type GrantsHere,
+  grantsHere,
+  type Holder,
+  type Holding,
+  type HoldingColumns,
+  holdingFrom,
+  holdsOnProject,
+  withGrants,
+} from './holdings.ts';
 import { pageOf } from './paging.ts';
 import { type Sql, sql } from './sql.ts';
 import { ownersTeam, packedGrantWithId } from './standing.ts';
@@ -24,7 +33,7 @@ export type AskedPlace = {
 export class Facts {
   readonly #organization: string;
   readonly #teams: ReadonlyMap<string, readonly Holding[]>;
-  readonly #places: ReadonlyMap<string, AskedPlace & { readonly grants: Grants }>;
+  readonly #places: ReadonlyMap<string, AskedPlace & { readonly grants: GrantsHere }>;
 
   constructor(organization: string, rows: readonly FactColumns[]) {
     this.#organization = organization;
@@ -55,14 +64,12 @@ export class Facts {
       workspace: known?.workspace ?? null,
       member: true,
       organizationToken,
-      teams: known ? withGrants(teams, known.grants.onProject, known.grants.onWorkspace) : teams,
+      teams: known ? withGrants(teams, known.grants) : teams,
     } satisfies Standing;
   }
 }
 
 const keyOf = (type: string, id: string): string => `${type} ${id}`;
-
-type Grants = { readonly onProject: string | null; readonly onWorkspace: string | null };
 
 /** A subject's team, or a place and what the subjects' teams are granted there. */
 type FactColumns = [
@@ -87,7 +94,7 @@ const placeFrom = ([, , project, workspace, team, visibility, isDefault, grants,
   workspace,
   onDefaultProject: isDefault === 1,
   team: team === null ? undefined : { id: team, visibility: visibility ?? '' },
-  grants: { onProject: grants, onWorkspace },
+  grants: grantsHere(grants, onWorkspace),
 });
 
 const idsOf = (named: readonly Named[], type: string): string[] => [

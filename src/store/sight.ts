@@ -16,7 +16,7 @@ export const withManageableTokens = (reach: TokenReach, caller: Caller): Sql => 
   if (reach === 'all') return sql`1 = 1`;
   const managed = reach.managed ? sql`(teams.name <> ${ownersTeam} and ${within(reach.managed, caller)})` : sql`1 = 0`;
   const own = sql`(teams.allow_member_token_management = 1 and teams.id in (${ownTeams(caller)}))`;
-  return sql`(${managed} or ${reach.own.length > 0 ? own : sql`1 = 0`})`;
+  return sql`(${managed} or ${reach.own.size > 0 ? own : sql`1 = 0`})`;
 };
 
 /** As much of each team as it takes to say who sees and manages it. */
