@@ -73,7 +73,7 @@ export type World = {
   readonly workspace: string;
   readonly foreignTeam: string;
   readonly foreignProject: string;
-  /** Users whom the callers are: who is kept out of harm's way keeps the other requests meaningful. */
+  /** Users whom the callers are, and their memberships: who is kept out of harm's way keeps the other requests meaningful. */
   readonly callers: ReadonlySet<string>;
 };
 
@@ -97,6 +97,9 @@ export const worldIn = async (directory: Directory): Promise<World> => {
   await directory.workspaceGrant(owner, workspace, team, { access: 'plan' });
   const { attributes } = await owner.make('/organizations/acme/authentication-token');
   const me = await directory.admin.get('/account/details');
+  const callers = [me.body.data.id, olivia.id, adam.id, nora.id, otto.id];
+  const members = await owner.get('/organizations/acme/organization-memberships?page[size]=100');
+  const theirs = members.body.data.filter(({ relationships }: Json) => callers.includes(relationships.user.data.id));
   return {
     directory,
     server: directory.server,
@@ -112,7 +115,7 @@ export const worldIn = async (directory: Directory): Promise<World> => {
     grant: await directory.grant(owner, project, team, { access: 'write' }),
     foreignTeam: await directory.team(owner, 'rival', { name: 'foreign', visibility: 'organization' }),
     foreignProject: await directory.project(owner, 'rival', 'foreign'),
-    callers: new Set([me.body.data.id, olivia.id, adam.id, nora.id, otto.id]),
+    callers: new Set([...callers, ...theirs.map(({ id }: Json) => id)]),
   };
 };
 
