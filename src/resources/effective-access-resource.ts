@@ -113,14 +113,19 @@ export const reasonsFor = (
 export const joined = (reasons: readonly Reason[]): Permissions =>
   reasons.reduce((set, { gives }) => set | gives, nothing);
 
-/** One reason, as far as it concerns one permission. */
-export const shownReason = ({ scope, by, gives, team }: Reason, permission: Permission) => ({
+/** A reason without what it gives. */
+export const shownOrigin = ({ scope, by, team }: Reason) => ({
   scope,
   'team-id': team?.id ?? null,
   'team-name': team?.name ?? null,
   'grant-id': scope === 'organization' ? null : by,
   'organization-permission': scope === 'organization' ? by : null,
-  value: valueIn(gives, permission),
+});
+
+/** One reason, as far as it concerns one permission. */
+export const shownReason = (reason: Reason, permission: Permission) => ({
+  ...shownOrigin(reason),
+  value: valueIn(reason.gives, permission),
 });
 
 /** The reasons that give anything of one permission. */

@@ -41,8 +41,8 @@ export type Piece = {
   readonly most: number;
 };
 
-/** Members times projects, and teams times projects, that a piece has at most: it is what a piece costs. */
-const mostPairs = 8000;
+/** Members times projects, and teams times projects, that a piece has at most: few enough that what it takes is young garbage. */
+const mostPairs = 1000;
 const mostProjects = 1000;
 const mostMembers = 256;
 

@@ -12,9 +12,12 @@ const within = new RegExp(`[;\\t\\r\\n](?=${formula})`, 'gu');
 /** The apostrophe is how a spreadsheet is told that a cell is text. */
 const harmless = (text: string): string => `${atBeginning.test(text) ? "'" : ''}${text.replace(within, "$&'")}`;
 
-const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+/** Text that stands in a cell within quotes, and not at its beginning where it begins like a formula. */
+export const csvText = (text: string): string => harmless(text).replaceAll('"', '""');
+
+const cell = (text: string): string => (/[",\r\n]/.test(text) ? `"${csvText(text)}"` : harmless(text));
 
 /** A part of a row. */
-export const csvCells = (cells: readonly string[]): string => cells.map(cell => quoted(harmless(cell))).join(',');
+export const csvCells = (cells: readonly string[]): string => cells.map(cell).join(',');
 
 export const csvRow = (cells: readonly string[]): string => `${csvCells(cells)}\r\n`;
