@@ -6,7 +6,9 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 const oldest = 24;
-const program = new URL('../src/server/main.ts', import.meta.url);
+// Questions to a running server need none of the server's code.
+const asks = process.argv[2] === 'access';
+const program = new URL(asks ? '../src/cli/main.ts' : '../src/server/main.ts', import.meta.url);
 const flags = ['--disable-warning=ExperimentalWarning'];
 
 const majorOf = version => Number(/^v?(\d+)/.exec(version)?.[1] ?? 0);
@@ -41,7 +43,7 @@ if (process.env.BAILIWICK_LAUNCHED || (majorOf(process.version) >= oldest && !sy
   // Kept with the program itself: in a folder for all, somebody else could put code in its place.
   module.enableCompileCache(fileURLToPath(new URL('../.cache', import.meta.url)));
   const { main } = await import(program.href);
-  await main(process.argv.slice(2), process.env);
+  await main(process.argv.slice(asks ? 3 : 2), process.env);
 } else {
   const node = systemNode() ?? packagedNode();
   if (!node) {

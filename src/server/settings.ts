@@ -299,6 +299,8 @@ export const helpText = (commands: readonly { readonly usage: string; readonly h
     '',
     ...commands.map(({ usage, help }) => `  ${usage.padEnd(widest)}${help}`),
     '',
+    'bailiwick access asks a running server who may do what, where, and why: bailiwick access --help.',
+    '',
     'A setting is given by flag or by environment variable; the flag wins.',
     '',
     ...rows.map(({ left, middle, right }) => `${left.padEnd(width('left'))}${middle.padEnd(width('middle'))}${right}`),
