@@ -747,7 +747,8 @@ class Requests {
   /** Most of what the caller knows to be there, and some other access. */
   #accessList(path: string): Json[] {
     const dice = this.#dice;
-    const kept = dice.some([...(this.#lists.get(path) ?? [])], 0.9);
+    // What is spoiled on the way out stays as it was learnt.
+    const kept = structuredClone(dice.some([...(this.#lists.get(path) ?? [])], 0.9));
     const others = Array.from({ length: dice.below(3) }, () => ({
       ...(dice.chance(0.1) && { id: this.#id('team-projects') }),
       ...grantBody(
