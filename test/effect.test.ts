@@ -402,6 +402,32 @@ describe('what a caller who is no owner is told', () => {
   });
 });
 
+describe('to a site admin whose token an organization does not take, though it owns it', () => {
+  test('a dry run says nothing of that organization, and what is closed already is no new loss', async () => {
+    const { directory } = office;
+    const { admin } = directory;
+    const shut = fresh('shut');
+    await directory.organization(admin, shut);
+    const { attributes } = await admin.make(`/organizations/${shut}/authentication-token`);
+    const token = directory.actor(attributes.token);
+    const name = fresh('member');
+    const { id } = await directory.member(token, shut, name);
+    const project = await directory.project(token, shut, 'hidden');
+    await directory.grant(token, project, await directory.team(token, shut, { name: 'theirs' }, [name]), {
+      access: 'admin',
+    });
+    const closed = { attributes: { 'user-tokens-enabled': false } };
+    assert.equal((await token.patch(`/organizations/${shut}`, closed)).status, 200);
+    assert.equal((await admin.get(`/organizations/${shut}`)).status, 401);
+    const { foretold, stored } = await did(admin, 'delete', `/admin/users/${id}`);
+    assert.deepEqual(foretold, nothing);
+    assert.deepEqual(
+      stored.map(effect => effect && [effect['changes-count'], effect['caller-locked-out']]),
+      [null, [1, false]],
+    );
+  });
+});
+
 describe('a dry run', () => {
   const trace = () => office.directory.server.store.read(contents);
 

@@ -63,10 +63,10 @@ const inPlace = ({ grants, workspaceGrants }: Facts, team: Team, { project, work
   workspaceGrant: workspace && workspaceGrants.get(workspace.id)?.get(team.id),
 });
 
-/** The caller's standing in the organization, or in one place of it, as these facts have it. */
+/** The caller's standing in the organization, or in one place of it, as these facts have it; none, where its token is not taken. */
 export const standingIn = (facts: Facts, caller: Caller, place?: Place): Standing => {
-  const { organization, exists, teams, users } = facts;
-  const user = caller.kind === 'user' ? users.get(caller.user) : undefined;
+  const { organization, exists, takesUserTokens, teams, users } = facts;
+  const user = caller.kind === 'user' && takesUserTokens ? users.get(caller.user) : undefined;
   const team = caller.kind === 'team' ? teams.get(caller.team) : undefined;
   const organizationToken = caller.kind === 'organization' && exists && caller.organization === organization;
   const own = [...(user?.teams.flatMap(id => teams.get(id) ?? []) ?? []), ...(team ? [team] : [])];
@@ -247,8 +247,7 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
 export const isLockedOut = (before: Facts, after: Facts, caller: Caller, places: readonly string[]): boolean => {
   if (before.exists && !after.exists) return false;
   const stand = standingIn(before, caller);
-  const isShutOut = caller.kind === 'user' && stand.member && !after.takesUserTokens;
-  if (!after.tokenLives || isShutOut || locksOut(stand, standingIn(after, caller))) return true;
+  if (!after.tokenLives || locksOut(stand, standingIn(after, caller))) return true;
   return places.some(id => {
     const [was, is] = [before.places.get(id), after.places.get(id)];
     return was && is && locksOut(standingIn(before, caller, was), standingIn(after, caller, is));
