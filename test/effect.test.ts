@@ -530,4 +530,42 @@ describe('limits', () => {
     const most = await foretold();
     assert.deepEqual([most.changes.length, most['changes-count'], most.complete], [200, 1_000, false]);
   });
+
+  test('hold for what the caller sees: a thousand projects that are hidden take the place of none', async () => {
+    const { directory, owner } = office;
+    const name = fresh('large');
+    await directory.organization(owner, name);
+    const steward = await directory.member(owner, name, fresh('steward'));
+    const guest = fresh('guest');
+    await directory.member(owner, name, guest);
+    const stewards = await directory.team(owner, name, {
+      name: 'stewards',
+      'organization-access': { 'manage-membership': true },
+    });
+    await directory.server.store.write(async tx => {
+      const [organization, membership] = (await tx.row<[string, string]>(sql`
+        select organization_id, id
+        from organization_memberships
+        where user_id = ${steward.id}`)) as [string, string];
+      await tx.run(sql`
+        insert into team_memberships (organization_id, team_id, membership_id, created_at)
+        values (${organization}, ${stewards}, ${membership}, '2026-01-01T00:00:00.000Z')`);
+      for (let number = 0; number < 1_001; number++)
+        await tx.run(sql`
+          insert into projects (id, organization_id, name, is_default, created_at)
+          values (${`prj-${name}${number}`}, ${organization}, ${`hidden ${number}`}, 0, '2026-01-01T00:00:00.000Z')`);
+    });
+    const seen = await directory.project(owner, name, 'seen');
+    await directory.grant(owner, seen, stewards, { access: 'read' });
+    const readers = await directory.team(owner, name, {
+      name: 'readers',
+      visibility: 'organization',
+      'organization-access': { 'read-projects': true },
+    });
+    const path = `/teams/${readers}/relationships/users`;
+    const { foretold, stored } = await did(steward.actor, 'post', path, [{ type: 'users', id: guest }]);
+    assert.deepEqual(lines(foretold), [`${guest} seen settings null→read`]);
+    assert.deepEqual([foretold.complete, foretold['changes-count']], [true, 1]);
+    assert.deepEqual([stored[0].complete, stored[0]['changes-count']], [false, 1_000]);
+  });
 });

@@ -1,7 +1,7 @@
 /** What a write does to effective access, as the audit row tells it to the owners, and a dry run to the caller. */
 
 import { allPermissions, type Value, valueIn } from '../core/access.ts';
-import { type Caller, heldBy, seenIn, sees, visibleTeams } from '../core/authority.ts';
+import { type Caller, heldBy, seenIn, sees } from '../core/authority.ts';
 import {
   type Change,
   difference,
@@ -15,7 +15,7 @@ import {
   wholeView,
 } from '../core/effect.ts';
 import { firstLook, type Look, type PlainHolding, plainHoldingsOn, secondLook } from '../store/effect.ts';
-import type { Scope } from '../store/effect-scope.ts';
+import { type Scope, seenBy } from '../store/effect-scope.ts';
 import type { Tx } from '../store/store.ts';
 import type { Document } from '../wire/document.ts';
 import { count, exactly, flag, listOf, oneOf, optional, orNull, type TSchema, text } from '../wire/schemas.ts';
@@ -161,14 +161,13 @@ export class Effects {
   async watch(scope: Scope, isDryRun: boolean): Promise<void> {
     const [tx, caller] = [this.#tx, this.#caller];
     const look = await firstLook(tx, scope, caller);
-    const view = isDryRun ? viewOf(look.facts, caller) : 'all';
-    // Looked for anew, since there are limits: whom the caller does not see must not take the place of others.
-    const own =
-      view === 'all' ? undefined : await firstLook(tx, scope, caller, visibleTeams(standingIn(look.facts, caller)));
+    const seesAll = !isDryRun || viewOf(look.facts, caller) === 'all';
+    // Looked for anew, since there are limits: what the caller does not see must not take the place of what it does.
+    const own = seesAll ? undefined : await firstLook(tx, scope, caller, seenBy(standingIn(look.facts, caller)));
     this.#watched.push({
       organization: scope.organization,
       whole: () => outcome(tx, caller, look, wholeView),
-      own: own && (() => outcome(tx, caller, own, view as View)),
+      own: own && (() => outcome(tx, caller, own, viewOf(own.facts, caller) as View)),
     });
   }
 

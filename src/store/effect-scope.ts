@@ -1,7 +1,9 @@
 /** Whom and where a write may touch, and how much of that is looked at. */
 
-import { givingOnProjects, type Sight } from '../core/authority.ts';
+import { need } from '../core/access.ts';
+import { givingOnProjects, type Sight, type Standing, visibleTeams } from '../core/authority.ts';
 import type { Reach } from '../core/effect.ts';
+import { holdsOnProject, holdsOnWorkspace } from './holdings.ts';
 import { type Sql, sql } from './sql.ts';
 import { ownersTeam } from './standing.ts';
 import type { Tx } from './store.ts';
@@ -48,7 +50,19 @@ export const seenTeams = (sight: Sight): Sql => {
   return sight.listed ? sql`(teams.visibility = 'organization' or ${own})` : own;
 };
 
-const placesOf = async (tx: Tx, { users = [], through = [], ...scope }: Scope) => {
+/** What somebody sees of an organization: its teams, and a word on rows of `projects`, and of `workspaces` beside theirs. */
+export type Seen = { readonly teams: Sight; readonly projects: Sql; readonly workspaces: Sql };
+
+export const wholeSeen: Seen = { teams: 'all', projects: sql`1 = 1`, workspaces: sql`1 = 1` };
+
+/** By a standing in the organization alone. */
+export const seenBy = (standing: Standing): Seen => ({
+  teams: visibleTeams(standing),
+  projects: holdsOnProject(standing, need('project-access.settings', 'read')),
+  workspaces: holdsOnWorkspace(standing, need('workspace-access.runs', 'read')),
+});
+
+const placesOf = async (tx: Tx, { users = [], through = [], ...scope }: Scope, seen: Seen) => {
   const { organization, projects = [], workspaces = [] } = scope;
   const all = () =>
     idsOf(
@@ -56,7 +70,7 @@ const placesOf = async (tx: Tx, { users = [], through = [], ...scope }: Scope) =
       sql`
         select id
         from projects
-        where organization_id = ${organization}
+        where organization_id = ${organization} and ${seen.projects}
         order by created_at, id
         ${limited}`,
     );
@@ -68,8 +82,9 @@ const placesOf = async (tx: Tx, { users = [], through = [], ...scope }: Scope) =
             select team_memberships.team_id
             from organization_memberships
             join team_memberships on team_memberships.membership_id = organization_memberships.id
+            join teams on teams.id = team_memberships.team_id
             where organization_memberships.user_id in (${users})
-              and organization_memberships.organization_id = ${organization}
+              and organization_memberships.organization_id = ${organization} and ${seenTeams(seen.teams)}
             order by team_memberships.team_id
             ${limited}`,
         )
@@ -83,7 +98,9 @@ const placesOf = async (tx: Tx, { users = [], through = [], ...scope }: Scope) =
     sql`
       select distinct workspace_id
       from team_workspaces
-      where team_id in (${teams})
+      join workspaces on workspaces.id = team_workspaces.workspace_id
+      join projects on projects.id = workspaces.project_id
+      where team_id in (${teams}) and ${seen.workspaces}
       order by workspace_id
       ${limited}`,
   );
@@ -93,7 +110,8 @@ const placesOf = async (tx: Tx, { users = [], through = [], ...scope }: Scope) =
     sql`
       select distinct project_id
       from team_projects
-      where team_id in (${teams})
+      join projects on projects.id = team_projects.project_id
+      where team_id in (${teams}) and ${seen.projects}
       order by project_id
       ${limited}`,
   );
@@ -121,7 +139,7 @@ const holdersIn = (
   );
 
 /** Where and whom a scope is about. */
-export const extentOf = async (tx: Tx, scope: Scope, sight: Sight): Promise<Extent> => {
+export const extentOf = async (tx: Tx, scope: Scope, seen: Seen): Promise<Extent> => {
   const { organization, teams: wanted = [], users = [], isOfGrants = false } = scope;
   if (organization === null)
     return {
@@ -134,10 +152,10 @@ export const extentOf = async (tx: Tx, scope: Scope, sight: Sight): Promise<Exte
       complete: true,
       isOfGrants: false,
     };
-  const found = await placesOf(tx, scope);
+  const found = await placesOf(tx, scope, seen);
   const projects = [...new Set(found.projects)].slice(0, most);
   const workspaces = [...new Set(found.workspaces)].slice(0, most - projects.length);
-  const teams = wanted === 'holders' ? await holdersIn(tx, organization, { projects, workspaces }, sight) : wanted;
+  const teams = wanted === 'holders' ? await holdersIn(tx, organization, { projects, workspaces }, seen.teams) : wanted;
   const some = { teams: teams.slice(0, most), users: users.slice(0, most - Math.min(teams.length, most)) };
   const complete =
     new Set([...found.projects, ...found.workspaces]).size === projects.length + workspaces.length &&

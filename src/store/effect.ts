@@ -3,7 +3,16 @@
 import type { Access, Grant, Level, WorkspaceGrant, WorkspaceLevel } from '../core/access.ts';
 import type { Caller, Sight } from '../core/authority.ts';
 import type { Facts, People, Place, Team, User } from '../core/effect.ts';
-import { type Extent, extentOf, givesAnything, limited, most, type Scope, seenTeams } from './effect-scope.ts';
+import {
+  type Extent,
+  extentOf,
+  givesAnything,
+  limited,
+  most,
+  type Scope,
+  seenTeams,
+  wholeSeen,
+} from './effect-scope.ts';
 import { type Sql, sql } from './sql.ts';
 import { grantOf, ownersTeam } from './standing.ts';
 import type { Tx } from './store.ts';
@@ -181,10 +190,10 @@ const factsOf = async (tx: Tx, extent: Extent, people: People): Promise<Facts> =
 export type Look = { readonly extent: Extent; readonly facts: Facts };
 
 /** The facts before a write, and the extent in which they are looked at again after it: members, too, may be gone then. */
-export const firstLook = async (tx: Tx, scope: Scope, caller: Caller, sight: Sight = 'all'): Promise<Look> => {
-  const extent = await extentOf(tx, scope, sight);
+export const firstLook = async (tx: Tx, scope: Scope, caller: Caller, seen = wholeSeen): Promise<Look> => {
+  const extent = await extentOf(tx, scope, seen);
   const { teams, users } = extent;
-  const people = await peopleOf(tx, extent, caller, teams.length > 0 ? membersOf(extent, sight) : undefined);
+  const people = await peopleOf(tx, extent, caller, teams.length > 0 ? membersOf(extent, seen.teams) : undefined);
   const touched = new Set(teams);
   const members = [...people.users.values()]
     .filter(({ id, teams }) => !users.includes(id) && teams.some(team => touched.has(team)))

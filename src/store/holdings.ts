@@ -251,6 +251,9 @@ const grantsOf = ({ teams }: Holder): Grants => grantsCounted([{ teams, where: a
 /** Said of a row of `projects`: there, the holder meets the need by all that it has. */
 export const holdsOnProject = (holder: Holder, need: Need): Sql => projectMeets(holder, need, grantsOf(holder));
 
+/** The same of a row of `workspaces` and of the row of its project. */
+export const holdsOnWorkspace = (holder: Holder, need: Need): Sql => workspaceMeets(holder, need, grantsOf(holder));
+
 /** What `visibleTeamAccess` and `visibleWorkspaceAccess` say in one place, said of every place at once. */
 const grantsSeen = (asker: Asker, teams: readonly Holding[]): Grants => {
   if (asker === 'all') return grantsCounted([{ teams, where: always }]);
