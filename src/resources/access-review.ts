@@ -7,7 +7,8 @@ import { type Sql, sql } from '../store/sql.ts';
 import { standingWithRevision } from '../store/standing.ts';
 import { type Form, formSchemas, forms } from './access-review-resource.ts';
 import { Rows } from './access-review-rows.ts';
-import { type Request, type Streaming, stream } from './operation.ts';
+import { type Streaming, stream } from './operation.ts';
+import type { Request } from './request.ts';
 
 const path = '/api/v2/organizations/:organization/access-review';
 

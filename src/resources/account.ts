@@ -7,8 +7,9 @@ import { sql } from '../store/sql.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, type Identifier, identifier, one, type Resource } from '../wire/document.ts';
 import { emailAddress, literal, oneDocument, open, optional, textOf, update, upTo } from '../wire/schemas.ts';
-import { get, patch, type Request } from './operation.ts';
+import { get, patch } from './operation.ts';
 import { nameOf } from './organization-resource.ts';
+import type { Request } from './request.ts';
 import { loadUser, saveUser, shownService, shownWhole, type User, UserResource, username } from './user-resource.ts';
 
 // Shape

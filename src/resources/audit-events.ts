@@ -9,7 +9,8 @@ import { inOrganizationNamed, standing } from '../store/standing.ts';
 import type { Resource } from '../wire/document.ts';
 import { count, exactly, orNull, pagedDocument, resource, Type, text, time } from '../wire/schemas.ts';
 import { EffectSchema } from './effect.ts';
-import { list, type Request } from './operation.ts';
+import { list } from './operation.ts';
+import type { Request } from './request.ts';
 
 // Shape
 

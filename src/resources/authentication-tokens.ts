@@ -35,8 +35,9 @@ import {
   type Token,
   TokenResource,
 } from './authentication-token-resource.ts';
-import { get, post, type Request, remove, type Since } from './operation.ts';
+import { get, post, remove, type Since } from './operation.ts';
 import { expectAWayBack } from './owners.ts';
+import type { Request } from './request.ts';
 
 // What the operations on a holder's tokens share
 

@@ -31,7 +31,7 @@ import {
   Type,
   text,
 } from '../wire/schemas.ts';
-import type { Request } from './operation.ts';
+import type { Request } from './request.ts';
 
 // Shape
 
@@ -162,6 +162,10 @@ export const shownAccess = (
 const filterOf = ({ group, key }: Permission): string => `filter[${group}][${key}]`;
 
 export const needFilters: readonly string[] = allPermissions.map(filterOf);
+
+export const needChoices = Object.fromEntries(
+  allPermissions.map(permission => [filterOf(permission), permission.values.map(value => `${value}`)]),
+);
 
 const refused = (parameter: string, detail: string): Fault => new Fault({ kind: 'bad parameter', parameter, detail });
 

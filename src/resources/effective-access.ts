@@ -42,13 +42,15 @@ import {
   choice,
   EffectiveAccess,
   joined,
+  needChoices,
   needFilters,
   needsAsked,
   reasonsFor,
   shownAccess,
 } from './effective-access-resource.ts';
-import { list, type Request } from './operation.ts';
+import { list } from './operation.ts';
 import { nameOf } from './organization-resource.ts';
+import type { Request } from './request.ts';
 
 const common = {
   family: 'effective-access',
@@ -56,6 +58,7 @@ const common = {
   success: 200,
   answer: pagedDocument(EffectiveAccess),
   failures: [404],
+  choices: { ...needChoices, 'filter[subject]': ['users', 'teams'], 'filter[resource]': ['projects', 'workspaces'] },
 } as const;
 
 /** A workspace may be seen without its project: then what the project is called is hidden. */

@@ -27,7 +27,7 @@ import {
   pagedDocument,
   reference,
 } from '../wire/schemas.ts';
-import { get, list, post, type Request, remove } from './operation.ts';
+import { get, list, post, remove } from './operation.ts';
 import {
   counted,
   invite,
@@ -41,6 +41,7 @@ import {
   userWith,
 } from './organization-membership-resource.ts';
 import { expectAnOwner } from './owners.ts';
+import type { Request } from './request.ts';
 import { addTeamMember, shownTeamsOf, TeamResource } from './team-resource.ts';
 import { UserResource } from './user-resource.ts';
 

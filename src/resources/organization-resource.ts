@@ -19,9 +19,9 @@ import {
   text,
   time,
 } from '../wire/schemas.ts';
-import type { Request } from './operation.ts';
 import { permissionsOnOrganization } from './organization-permissions.ts';
 import { inForce, type Settings, settable, settings } from './organization-settings.ts';
+import type { Request } from './request.ts';
 
 // Shape
 

@@ -14,7 +14,7 @@ import {
   upTo,
 } from '../wire/schemas.ts';
 import { defaultMode, executionMode, flawsOfPool } from './execution-mode.ts';
-import { pointerTo } from './operation.ts';
+import { pointerTo } from './request.ts';
 
 const mostMinutes = 2 ** 31 - 1;
 const minutes = orNull(between(1, mostMinutes, `A session must have 1 to ${mostMinutes} minutes`));

@@ -6,7 +6,7 @@ import { inOrganizationNamed, standing } from '../store/standing.ts';
 import { auditTrails, decisions } from '../store/token.ts';
 import { single } from './authentication-token-resource.ts';
 import { creating, type Holder, revoking, type Slot, showing } from './authentication-tokens.ts';
-import type { Request } from './operation.ts';
+import type { Request } from './request.ts';
 
 const path = '/api/v2/organizations/:organization/authentication-token';
 

@@ -26,7 +26,7 @@ import {
   text,
 } from '../wire/schemas.ts';
 import { EntitlementSetResource, shownEntitlements } from './entitlement-set.ts';
-import { get, list, patch, post, put, type Request, remove } from './operation.ts';
+import { get, list, patch, post, put, remove } from './operation.ts';
 import { addMembership } from './organization-membership-resource.ts';
 import {
   addOrganization,
@@ -44,6 +44,7 @@ import {
 import { agentPoolWished, expectAgentPool, withSettings } from './organization-settings.ts';
 import { expectAWayBack } from './owners.ts';
 import { addProject, defaultProject, ProjectResource, projectSeen, shown as shownProject } from './project-resource.ts';
+import type { Request } from './request.ts';
 import { addTeam, addTeamMember, newOwnersTeam } from './team-resource.ts';
 
 // Shape of requests

@@ -39,7 +39,7 @@ import {
   text,
   upTo,
 } from '../wire/schemas.ts';
-import { get, list, patch, post, type Request, remove } from './operation.ts';
+import { get, list, patch, post, remove } from './operation.ts';
 import {
   addProject,
   included,
@@ -52,6 +52,7 @@ import {
   shown,
 } from './project-resource.ts';
 import { changedSettings, settable } from './project-settings.ts';
+import type { Request } from './request.ts';
 import { EffectiveTagBindingResource, saveTags, tagFilters, taggedProjects, wishedTags } from './tag-bindings.ts';
 
 // Shape

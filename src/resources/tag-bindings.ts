@@ -26,7 +26,8 @@ import {
   time,
   wholeList,
 } from '../wire/schemas.ts';
-import { get, patch, pointerTo, post, type Request } from './operation.ts';
+import { get, patch, post } from './operation.ts';
+import { pointerTo, type Request } from './request.ts';
 
 // Shape
 

@@ -10,7 +10,8 @@ import type { Document } from '../wire/document.ts';
 import { largestList } from '../wire/limits.ts';
 import { count, listOf, open, type TSchema, text, wholeList } from '../wire/schemas.ts';
 import { accepts, mostFlaws } from '../wire/validation.ts';
-import { get, namedIn, type Operation, pointerTo, put, type Request } from './operation.ts';
+import { get, type Operation, put } from './operation.ts';
+import { namedIn, pointerTo, type Request } from './request.ts';
 import { about, decided, type TeamAccess, type TeamAccessResource } from './team-access-resource.ts';
 
 /** The two operations; `Item` is what a body says of each team. */

@@ -10,7 +10,8 @@ import { columnsOf, grantOf } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one, pathOf, type Resource, toOne } from '../wire/document.ts';
 import { flag, oneOf, type TSchema } from '../wire/schemas.ts';
-import { pointerTo, type Since } from './operation.ts';
+import type { Since } from './operation.ts';
+import { pointerTo } from './request.ts';
 
 // What a request wishes, and what the caller may give
 

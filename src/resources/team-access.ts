@@ -8,7 +8,8 @@ import { teamOnView, within } from '../store/sight.ts';
 import { sql } from '../store/sql.ts';
 import { everywhere, standing, standings } from '../store/standing.ts';
 import { oneDocument, pagedDocument } from '../wire/schemas.ts';
-import { get, list, type Operation, patch, pointerTo, post, type Request, remove } from './operation.ts';
+import { get, list, type Operation, patch, post, remove } from './operation.ts';
+import { pointerTo, type Request } from './request.ts';
 import { about, type Columns, given, type TeamAccessResource } from './team-access-resource.ts';
 
 /** The operations on one kind of team access. An audit row about team access is one about its place. */

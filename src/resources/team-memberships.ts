@@ -6,7 +6,7 @@ import { byCreation, pageOf } from '../store/paging.ts';
 import { type Sql, sql } from '../store/sql.ts';
 import type { Tx } from '../store/store.ts';
 import { pagedDocument, references, type Static } from '../wire/schemas.ts';
-import { list, post, type Request, remove } from './operation.ts';
+import { list, post, remove } from './operation.ts';
 import {
   type MembershipColumns,
   MembershipResource,
@@ -14,6 +14,7 @@ import {
   shownMembership,
 } from './organization-membership-resource.ts';
 import { expectAnOwner } from './owners.ts';
+import type { Request } from './request.ts';
 import { addTeamMember, reachedTeam } from './team-resource.ts';
 
 // Storage

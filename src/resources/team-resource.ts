@@ -33,7 +33,7 @@ import {
   text,
   time,
 } from '../wire/schemas.ts';
-import type { Request } from './operation.ts';
+import type { Request } from './request.ts';
 
 // Shape
 

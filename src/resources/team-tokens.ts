@@ -21,7 +21,8 @@ import {
   showing,
   tokenPage,
 } from './authentication-tokens.ts';
-import { list, type Request, remove } from './operation.ts';
+import { list, remove } from './operation.ts';
+import type { Request } from './request.ts';
 import { reachedTeam } from './team-resource.ts';
 
 const theOne = '/api/v2/teams/:id/authentication-token';

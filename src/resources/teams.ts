@@ -30,8 +30,9 @@ import {
   update,
   upTo,
 } from '../wire/schemas.ts';
-import { get, list, patch, post, type Request, remove } from './operation.ts';
+import { get, list, patch, post, remove } from './operation.ts';
 import { MembershipResource, membershipsShown } from './organization-membership-resource.ts';
+import type { Request } from './request.ts';
 import {
   addTeam,
   loadTeam,

@@ -6,8 +6,9 @@ import { pageOf } from '../store/paging.ts';
 import { sql } from '../store/sql.ts';
 import { type Document, one } from '../wire/document.ts';
 import { creation, emailAddress, flag, oneDocument, optional, pagedDocument, update } from '../wire/schemas.ts';
-import { get, list, patch, post, type Request, remove } from './operation.ts';
+import { get, list, patch, post, remove } from './operation.ts';
 import { expectAnOwner } from './owners.ts';
+import type { Request } from './request.ts';
 import {
   addUser,
   type Columns,

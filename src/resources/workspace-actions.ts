@@ -4,7 +4,8 @@ import { mayAdministerWorkspace, mayDeleteWorkspace, mayLockWorkspace, mayReadWo
 import { Fault } from '../core/fault.ts';
 import { open, optional, orNull, pagedDocument, upTo } from '../wire/schemas.ts';
 import { actorOf } from './authentication-token-resource.ts';
-import { list, type Operation, post, type Request } from './operation.ts';
+import { list, type Operation, post } from './operation.ts';
+import type { Request } from './request.ts';
 import { type Lock, save, type Workspace, WorkspaceResource } from './workspace-resource.ts';
 import { answer, byId, byName, common, on, reached, removeWorkspace, shownAgain } from './workspaces.ts';
 

@@ -3,9 +3,9 @@
 import { type Standing, withoutGrants } from '../core/authority.ts';
 import { sql } from '../store/sql.ts';
 import type { Identifier, Resource } from '../wire/document.ts';
-import type { Request } from './operation.ts';
 import { OrganizationResource, organizationShown } from './organization-resource.ts';
 import { ProjectResource, pageOfProjects, shown as shownProject } from './project-resource.ts';
+import type { Request } from './request.ts';
 import {
   type EffectiveTag,
   EffectiveTagBindingResource,

@@ -8,7 +8,8 @@ import { sql } from '../store/sql.ts';
 import { onWorkspace, standing } from '../store/standing.ts';
 import type { Resource } from '../wire/document.ts';
 import { exactly, listOf, literal, open, optional, pagedDocument, text, time } from '../wire/schemas.ts';
-import { list, type Operation, post, type Request, remove } from './operation.ts';
+import { list, type Operation, post, remove } from './operation.ts';
+import type { Request } from './request.ts';
 import { key, loadTags, type Owner, saveAll, saveChanged, type TagBinding, told } from './tag-bindings.ts';
 
 // Shape

@@ -38,7 +38,8 @@ import {
   type Static,
   text,
 } from '../wire/schemas.ts';
-import { get, list, type Operation, patch, pointerTo, post, type Request, remove } from './operation.ts';
+import { get, list, type Operation, patch, post, remove } from './operation.ts';
+import { pointerTo, type Request } from './request.ts';
 import { key, saveTags, tagFilters, taggedWorkspaces, type WishedTags, wishedTags } from './tag-bindings.ts';
 import { includable, includedWith, includes, tagsAsked } from './workspace-includes.ts';
 import {

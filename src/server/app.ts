@@ -9,15 +9,8 @@ import { Fault, type Problem } from '../core/fault.ts';
 import { actorOf } from '../resources/authentication-token-resource.ts';
 import { withEffect } from '../resources/effect.ts';
 import { operations } from '../resources/index.ts';
-import {
-  type Ask,
-  type Incoming,
-  type Read,
-  Request,
-  type Services,
-  type Stream,
-  type Write,
-} from '../resources/operation.ts';
+import type { Ask, Read, Stream, Write } from '../resources/operation.ts';
+import { type Incoming, Request, type Services } from '../resources/request.ts';
 import { addAuditEvent } from '../store/audit.ts';
 import { newUuid } from '../store/id.ts';
 import { type Store, type Tx, Unavailable } from '../store/store.ts';

@@ -1,7 +1,8 @@
 /** The OpenAPI 3.1 document, from the same operations that are served. */
 
 import { EffectSchema, effectDocument, withEffectShown } from '../resources/effect.ts';
-import { type Ask, dryRun, type Operation, type Read, type Write } from '../resources/operation.ts';
+import type { Ask, Operation, Read, Write } from '../resources/operation.ts';
+import { dryRun } from '../resources/request.ts';
 import { mediaType } from '../wire/document.ts';
 import { inKiB, largestBody } from '../wire/limits.ts';
 import { type PageSizes, sizesOf } from '../wire/paging.ts';
@@ -82,13 +83,18 @@ const parametersOf = ({
   pageSizes,
   filters = [],
   requiredFilters = [],
+  choices = {},
   includes,
   sorts,
   failures,
 }: Operation) => [
   ...pathParameters(path),
   ...requiredFilters.map(name => ({ name, in: 'query', required: true, schema: { type: 'string' } })),
-  ...filters.map(name => ({ name, in: 'query', schema: { type: 'string' } })),
+  ...filters.map(name => ({
+    name,
+    in: 'query',
+    schema: { type: 'string', ...(choices[name] && { enum: choices[name] }) },
+  })),
   ...(includes
     ? [
         {

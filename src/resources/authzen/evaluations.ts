@@ -5,7 +5,8 @@ import { Fault, found } from '../../core/fault.ts';
 import { plainAnswerTo } from '../../wire/errors.ts';
 import { largestList } from '../../wire/limits.ts';
 import type { Static } from '../../wire/schemas.ts';
-import { ask, type Request } from '../operation.ts';
+import { ask } from '../operation.ts';
+import type { Request } from '../request.ts';
 import { decisionOn, resourcesIn } from './decision.ts';
 import { endpoints } from './discovery.ts';
 import {

@@ -6,7 +6,7 @@ import type { Holding } from '../../store/holdings.ts';
 import { type Facts, factsAbout, type Named, type TokenAsked, tokensAsked } from '../../store/questions.ts';
 import { standingWithRevision } from '../../store/standing.ts';
 import { single } from '../authentication-token-resource.ts';
-import type { Request } from '../operation.ts';
+import type { Request } from '../request.ts';
 
 /** An organization that is asked, and how the caller stands there. */
 export type Asking = {
