@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer, Json } from './support/client.ts';
-import { Dice, printSeed, testSeed, toRepeat } from './support/dice.ts';
+import { Dice, inFull, printSeed, testSeed, toRepeat } from './support/dice.ts';
 import { engine } from './support/engine.ts';
 import { reaches } from './support/model-grants.ts';
 import { flagNames, RandomWorld, randomAccess } from './support/random-world.ts';
@@ -24,8 +24,8 @@ import { startServer, type TestServer } from './support/server.ts';
 import { contents } from './support/tables.ts';
 import { Directory } from './support/world.ts';
 
-/** The short form of the law; BAILIWICK_TEST_DRY_RUNS=10000 is the long one. */
-const target = Number(process.env.BAILIWICK_TEST_DRY_RUNS ?? (engine === 'sqlite' ? 300 : 100));
+const short = engine === 'sqlite' ? 300 : 100;
+const target = inFull ? 10_000 : short;
 const perWorld = 100;
 
 const populated = async (server: TestServer, dice: Dice): Promise<RandomWorld> => {
