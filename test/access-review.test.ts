@@ -313,7 +313,9 @@ describe('the pieces of a review', () => {
     let count = 0;
     for (let bookmark: Bookmark | undefined = beginning; bookmark; count++) {
       const at: Bookmark = bookmark;
-      const piece: Piece = await store.read(tx => pieceAfter(tx, reviewed, at, most, pairs));
+      const piece: Piece = await store.read(tx =>
+        pieceAfter(tx, reviewed, at, most, pairs === undefined ? {} : { grants: pairs, pairs }),
+      );
       for (const { username } of piece.members) all.push(...piece.projects.map(({ name }) => `${username} ${name}`));
       const isWithin = piece.next?.project !== undefined && bookmark.project === undefined;
       [bookmark, most] = [piece.next, piece.most];

@@ -3,6 +3,7 @@
 import { allPermissions, nothing, type Permission, type Permissions } from '../core/access.ts';
 import { wholeOutlook } from '../core/authority.ts';
 import type { Member, Piece, ProjectHeld } from '../store/review.ts';
+import type { TeamGrant } from '../store/standing.ts';
 import type { Form } from './access-review-resource.ts';
 import { reasonsFor } from './effective-access-resource.ts';
 import type { Out } from './operation.ts';
@@ -29,6 +30,7 @@ export class Rows {
   readonly #form: Form;
   readonly #out: Out;
   readonly #permissions: readonly Worded[];
+  readonly #projects = new Map<string, { readonly name: string; readonly parts: ReturnType<Form['ofProject']> }>();
   count = 0;
 
   constructor(form: Form, out: Out) {
@@ -38,28 +40,40 @@ export class Rows {
   }
 
   async add({ members, projects }: Piece): Promise<void> {
-    const everywhere = [false, true].map(onDefaultProject => kept(team => this.#told(team, onDefaultProject)));
-    const places = projects.map(project => ({
-      project,
-      throughout: everywhere[Number(project.onDefaultProject)] as Telling,
-      granted: kept(team => this.#told(withGrant(team, project), project.onDefaultProject)),
-      parts: this.#form.ofProject(project),
-    }));
-    for (const { teams, ...member } of members) {
-      const parts = this.#form.ofMember({ teams, ...member });
+    const everywhere = [false, true].map((onDefaultProject): Telling => {
+      const known = new Map<string, readonly Told[]>();
+      return team => once(known, team.id, () => this.#told(team, onDefaultProject));
+    });
+    const granted = new Map<TeamGrant, readonly Told[]>();
+    for (const member of members) {
+      const { teams } = member;
+      const ofMember = this.#form.ofMember(member);
       // Where no grant adds to it, it is the same on every project.
-      const plain = new Map<Telling, readonly Told[]>();
-      for (const { project, throughout, granted, parts: ofProject } of places) {
-        let reasons = plain.get(throughout);
-        if (teams.some(({ id }) => project.grants.has(id)))
-          reasons = teams.flatMap(team => (project.grants.has(team.id) ? granted : throughout)(team));
-        else if (!reasons) {
-          reasons = teams.flatMap(throughout);
-          plain.set(throughout, reasons);
-        }
-        if (!this.#addPlace(parts, ofProject, reasons)) await this.#out.sent();
+      const plain = everywhere.map(told => teams.flatMap(told));
+      for (const project of projects) {
+        const { grants, onDefaultProject } = project;
+        const throughout = everywhere[Number(onDefaultProject)] as Telling;
+        const byGrant = (team: Holding, grant: TeamGrant): readonly Told[] =>
+          once(granted, grant, () => this.#told(withGrant(team, grant), onDefaultProject));
+        const toldHere = (team: Holding): readonly Told[] => {
+          const grant = grants.get(team.id);
+          return grant ? byGrant(team, grant) : throughout(team);
+        };
+        const isPlain = grants.size === 0 || !teams.some(({ id }) => grants.has(id));
+        const reasons = isPlain ? plain[Number(onDefaultProject)] : teams.flatMap(toldHere);
+        if (!this.#addPlace(ofMember, this.#partsOf(project), reasons ?? [])) await this.#out.sent();
       }
     }
+  }
+
+  /** The next piece often has the same projects. */
+  #partsOf(project: ProjectHeld): ReturnType<Form['ofProject']> {
+    const known = this.#projects.get(project.id);
+    if (known?.name === project.name) return known.parts;
+    if (this.#projects.size >= mostKept) this.#projects.clear();
+    const parts = this.#form.ofProject(project);
+    this.#projects.set(project.id, { name: project.name, parts });
+    return parts;
   }
 
   #told(team: Holding, onDefaultProject: boolean): readonly Told[] {
@@ -111,23 +125,16 @@ export class Rows {
   }
 }
 
-const withGrant = (team: Holding, { grants }: ProjectHeld): Holding => ({
-  ...team,
-  grant: grants.get(team.id)?.grant,
-  grantId: grants.get(team.id)?.id,
-});
+/** Projects whose parts are kept: as many as a piece may have. */
+const mostKept = 1000;
+
+const withGrant = (team: Holding, { grant, id }: TeamGrant): Holding => ({ ...team, grant, grantId: id });
 
 type Telling = (team: Holding) => readonly Told[];
 
-/** What is told of a team once, for all its members. */
-const kept = (tell: Telling): Telling => {
-  const known = new Map<string, readonly Told[]>();
-  return team => {
-    let told = known.get(team.id);
-    if (!told) {
-      told = tell(team);
-      known.set(team.id, told);
-    }
-    return told;
-  };
+/** What is made for a key once, for all who ask. */
+const once = <K, V>(known: Map<K, V>, key: K, make: () => V): V => {
+  const value = known.get(key) ?? make();
+  known.set(key, value);
+  return value;
 };

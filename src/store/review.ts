@@ -41,8 +41,10 @@ export type Piece = {
   readonly most: number;
 };
 
-/** Members times projects, and teams times projects, that a piece has at most: few enough that what it takes is young garbage. */
-const mostPairs = 1000;
+/** Teams times projects that a piece has at most: few enough that what it takes is young garbage. */
+const mostGrants = 1000;
+/** Members times projects: few enough that whoever may read no more is noticed soon. */
+const mostPairs = 8000;
 const mostProjects = 1000;
 const mostMembers = 256;
 
@@ -142,13 +144,13 @@ export const pieceAfter = async (
   { organization, users, projects: which }: Reviewed,
   bookmark: Bookmark,
   most: number,
-  pairs = mostPairs,
+  { grants = mostGrants, pairs = mostPairs } = {},
 ): Promise<Piece> => {
   const members = await membersFrom(tx, organization, bookmark, bookmark.project ? 1 : most, users);
   const [first, last] = [members[0], members.at(-1)];
   if (!first || !last) return { members: [], projects: [], next: undefined, most };
   const teams = [...new Map(members.flatMap(member => member.teams.map(team => [team.id, team]))).values()];
-  const room = Math.min(Math.ceil(pairs / Math.max(members.length, teams.length)), mostProjects);
+  const room = Math.min(Math.ceil(grants / Math.max(teams.length, 1)), Math.ceil(pairs / members.length), mostProjects);
   // The member in the middle of whose projects the last piece ended may be gone, and this another.
   const after = first.membership.id === bookmark.member.id ? bookmark.project : undefined;
   const found = await projectsFrom(tx, organization, after ?? beforeAll, teams, room + 1, which);
