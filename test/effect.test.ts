@@ -473,7 +473,7 @@ describe('a dry run', () => {
       assert.equal(status, 400);
       assert.deepEqual(body.errors[0].source, { parameter: 'dry-run' });
     }
-    for (const slip of ['dry_run', 'dryrun', 'dryRun', 'Dry-Run']) {
+    for (const slip of ['dry_run', 'dryrun', 'dryRun', 'Dry-Run', 'dry-run[]', 'dry.run', '-dry-run']) {
       const { status, body } = await office.owner.patch(`${path}?${slip}=true`, { attributes });
       assert.equal(status, 400, 'a slip of the pen is not done in earnest');
       assert.deepEqual(body.errors[0].source, { parameter: slip });

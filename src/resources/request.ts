@@ -220,7 +220,7 @@ export class Request<P extends string = string, B = unknown> {
   get isDryRun(): boolean {
     if (this.#operation.method === 'GET') return false;
     // Another spelling would be an unknown parameter, and the write would be done.
-    const slip = Object.keys(this.#incoming.query).find(name => name !== dryRun && /^dry[-_ ]?run$/i.test(name));
+    const slip = Object.keys(this.#incoming.query).find(name => name !== dryRun && /^\W*dry[\W_]*run\W*$/i.test(name));
     if (slip === undefined) return this.flag(dryRun, ['false']);
     throw new Fault({ kind: 'bad parameter', parameter: slip, detail: `The parameter is ${dryRun}` });
   }
