@@ -163,10 +163,6 @@ const filterOf = ({ group, key }: Permission): string => `filter[${group}][${key
 
 export const needFilters: readonly string[] = allPermissions.map(filterOf);
 
-export const needChoices = Object.fromEntries(
-  allPermissions.map(permission => [filterOf(permission), permission.values.map(value => `${value}`)]),
-);
-
 const refused = (parameter: string, detail: string): Fault => new Fault({ kind: 'bad parameter', parameter, detail });
 
 /** What the query demands, and anything at all besides: whoever holds nothing is not listed. */

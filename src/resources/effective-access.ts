@@ -42,7 +42,6 @@ import {
   choice,
   EffectiveAccess,
   joined,
-  needChoices,
   needFilters,
   needsAsked,
   reasonsFor,
@@ -58,7 +57,6 @@ const common = {
   success: 200,
   answer: pagedDocument(EffectiveAccess),
   failures: [404],
-  choices: { ...needChoices, 'filter[subject]': ['users', 'teams'], 'filter[resource]': ['projects', 'workspaces'] },
 } as const;
 
 /** A workspace may be seen without its project: then what the project is called is hidden. */

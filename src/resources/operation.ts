@@ -49,8 +49,6 @@ type Common = {
   /** Query parameters beside the page's: what a list is of, and what narrows it; `[i]` stands for any index. */
   readonly requiredFilters?: readonly string[];
   readonly filters?: readonly string[];
-  /** The values that a filter takes, where they are few. */
-  readonly choices?: Readonly<Record<string, readonly string[]>>;
   /** What `include` may name, with hyphens. */
   readonly includes?: readonly string[];
   /** What `sort` may name; a `-` before it turns it round. */

@@ -83,18 +83,13 @@ const parametersOf = ({
   pageSizes,
   filters = [],
   requiredFilters = [],
-  choices = {},
   includes,
   sorts,
   failures,
 }: Operation) => [
   ...pathParameters(path),
   ...requiredFilters.map(name => ({ name, in: 'query', required: true, schema: { type: 'string' } })),
-  ...filters.map(name => ({
-    name,
-    in: 'query',
-    schema: { type: 'string', ...(choices[name] && { enum: choices[name] }) },
-  })),
+  ...filters.map(name => ({ name, in: 'query', schema: { type: 'string' } })),
   ...(includes
     ? [
         {
