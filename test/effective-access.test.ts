@@ -323,6 +323,24 @@ describe('effective access', () => {
       assert.equal((await owner.delete(`/projects/${project}`)).status, 204);
     });
 
+    test('the document says what each filter may be, and each of these words is taken', async () => {
+      const { paths } = (await scene.directory.server.client.send('GET', '/openapi.json')).body;
+      let words = 0;
+      for (const [path, at] of [
+        ['/api/v2/projects/{id}/effective-access', inProduction],
+        ['/api/v2/workspaces/{id}/effective-access', inNetwork],
+        ['/api/v2/account/effective-access', (query: string) => on('account', `${inAcme}&${query}`)],
+      ] as const)
+        for (const { name, schema } of paths[path].get.parameters) {
+          if (!name.startsWith('filter') || /\[(id|name)\]$/.test(name)) continue;
+          for (const word of schema.enum) {
+            await ok(owner.get(at(`${name}=${word}`)));
+            words++;
+          }
+        }
+      assert.equal(words, 3 * (2 + 35));
+    });
+
     test('400 that names the parameter, for a permission, a value or a subject that there is not', async () => {
       for (const [parameter, value] of [
         ['filter[project-access][runs]', 'read'],

@@ -44,6 +44,9 @@ export const accessReview = [
     summary: 'List what every member of an organization may do on every project, and why; only owners may',
     success: 200,
     forms: formSchemas,
+    headers: {
+      'Bailiwick-Revision': `How far the audit trail was at the first piece; the trailer ${lastRevision} tells it of the last`,
+    },
     filters: ['filter[user][id]', 'filter[project][id]'],
     failures: [404, 406],
     run: async streaming => {

@@ -125,6 +125,12 @@ export const auditEvents = [
     since: 'not of the interface',
     summary: 'List the changes in an organization, the newest first, with what each did to effective access',
     filters: [...Object.keys(equal), since, until],
+    notes: {
+      'filter[actor][id]': { means: 'A user, a team or an organization' },
+      'filter[action]': { means: 'As action is shown, such as add_team' },
+      [since]: { means: 'From this moment on, such as 2030-01-31T12:00:00Z' },
+      [until]: { means: 'Before this moment' },
+    },
     success: 200,
     answer: pagedDocument(AuditEventResource),
     failures: [404],

@@ -35,7 +35,7 @@ import {
   type Token,
   TokenResource,
 } from './authentication-token-resource.ts';
-import { get, post, remove, type Since } from './operation.ts';
+import { get, type Note, post, remove, type Since } from './operation.ts';
 import { expectAWayBack } from './owners.ts';
 import type { Request } from './request.ts';
 
@@ -63,7 +63,12 @@ export type Holder = {
 export type Slot = { readonly slot: string; readonly lasting?: boolean };
 
 type Reach<P extends string, H> = (request: Request<P>) => Promise<H>;
-type Told = { readonly summary: string; readonly since?: Since; readonly filters?: readonly string[] };
+type Told = {
+  readonly summary: string;
+  readonly since?: Since;
+  readonly filters?: readonly string[];
+  readonly notes?: Readonly<Record<string, Note>>;
+};
 
 export const common = { family: 'authentication-tokens', since: 'before the dated list' } as const;
 export const tokenPage = pagedDocument(TokenResource);

@@ -31,6 +31,7 @@ import {
   Type,
   text,
 } from '../wire/schemas.ts';
+import type { Note } from './operation.ts';
 import type { Request } from './request.ts';
 
 // Shape
@@ -162,6 +163,13 @@ export const shownAccess = (
 const filterOf = ({ group, key }: Permission): string => `filter[${group}][${key}]`;
 
 export const needFilters: readonly string[] = allPermissions.map(filterOf);
+
+export const needNotes: Readonly<Record<string, Note>> = Object.fromEntries(
+  allPermissions.map(permission => [
+    filterOf(permission),
+    { means: `${permission.name} at this value or higher`, words: permission.values.map(String) },
+  ]),
+);
 
 const refused = (parameter: string, detail: string): Fault => new Fault({ kind: 'bad parameter', parameter, detail });
 

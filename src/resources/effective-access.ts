@@ -43,6 +43,7 @@ import {
   EffectiveAccess,
   joined,
   needFilters,
+  needNotes,
   needsAsked,
   reasonsFor,
   shownAccess,
@@ -58,6 +59,9 @@ const common = {
   answer: pagedDocument(EffectiveAccess),
   failures: [404],
 } as const;
+
+const subjectKinds = ['users', 'teams'] as const;
+const placeKinds = ['projects', 'workspaces'] as const;
 
 /** A workspace may be seen without its project: then what the project is called is hidden. */
 const asSeenBy = <P extends Place>(stand: Standing, { project, ...place }: P) => ({
@@ -76,7 +80,7 @@ const everybody = async (
   const { stand, names } = found(await standingWithNames(tx, caller, kind, request.params.id), ({ stand }) =>
     mayRead(stand),
   );
-  const subjects = choice(request, 'filter[subject]', 'users', 'teams');
+  const subjects = choice(request, 'filter[subject]', ...subjectKinds);
   const needs = needsAsked(request, anything[kind]);
   const { onDefaultProject, project, workspace } = stand;
   const place = asSeenBy(stand, {
@@ -106,7 +110,13 @@ const everybody = async (
   );
 };
 
-const ofEverybody = ['filter[subject]', ...needFilters];
+const ofEverybody = {
+  filters: ['filter[subject]', ...needFilters],
+  notes: {
+    'filter[subject]': { means: 'Who is listed; users unless it says otherwise', words: subjectKinds },
+    ...needNotes,
+  },
+};
 
 // One subject in every place
 
@@ -145,8 +155,8 @@ const narrowed = (request: Request, organization: string): Sql => {
 const everyPlace = async (request: Request, stand: Standing, subject: Subject): Promise<Document> => {
   const { organization } = stand;
   // A workspace that is named is what is asked for.
-  const kinds = request.parameter('filter[workspace][id]') === undefined ? (['projects', 'workspaces'] as const) : [];
-  const kind = choice(request, 'filter[resource]', ...kinds, 'workspaces');
+  const kinds = request.parameter('filter[workspace][id]') === undefined ? placeKinds : (['workspaces'] as const);
+  const kind = choice(request, 'filter[resource]', ...kinds);
   const needs = needsAsked(request, anything[kind]);
   const known = { ...subject, teams: subject.teams.filter(team => sees(visibleTeams(stand), team)) };
   const places = await placesHeld(request.tx, {
@@ -166,7 +176,19 @@ const everyPlace = async (request: Request, stand: Standing, subject: Subject): 
   });
 };
 
-const ofOneSubject = ['filter[resource]', 'filter[project][id]', 'filter[workspace][id]', 'filter[organization][name]'];
+const ofOneSubject = {
+  filters: [
+    ...['filter[resource]', 'filter[project][id]', 'filter[workspace][id]', 'filter[organization][name]'],
+    ...needFilters,
+  ],
+  notes: {
+    'filter[resource]': { means: 'What is listed; projects unless a workspace is named', words: placeKinds },
+    'filter[organization][name]': {
+      means: 'Required where the subject is a user, unless a project or workspace is named',
+    },
+    ...needNotes,
+  },
+};
 
 /** The caller as a subject, and its standing. A token of a team or an organization has but one organization to ask about. */
 const itself = async (request: Request): Promise<{ readonly stand: Standing; readonly subject: Subject }> => {
@@ -188,7 +210,7 @@ export const effectiveAccess = [
     ...common,
     path: '/api/v2/projects/:id/effective-access',
     summary: 'List who may do what on a project, and why',
-    filters: ofEverybody,
+    ...ofEverybody,
     run: request => everybody(request, 'projects', mayReadProject),
   }),
 
@@ -196,7 +218,7 @@ export const effectiveAccess = [
     ...common,
     path: '/api/v2/workspaces/:id/effective-access',
     summary: 'List who may do what on a workspace, and why',
-    filters: ofEverybody,
+    ...ofEverybody,
     run: request => everybody(request, 'workspaces', mayReadWorkspace),
   }),
 
@@ -204,7 +226,7 @@ export const effectiveAccess = [
     ...common,
     path: '/api/v2/teams/:id/effective-access',
     summary: 'List where a team may do what, and why',
-    filters: [...ofOneSubject, ...needFilters],
+    ...ofOneSubject,
     run: async request => {
       const { tx, caller, params } = request;
       const { stand } = found(await standingAtTeam(tx, caller, params.id), ({ stand, team }) =>
@@ -219,7 +241,7 @@ export const effectiveAccess = [
     ...common,
     path: '/api/v2/users/:id/effective-access',
     summary: 'List where a member of an organization may do what in it, and why',
-    filters: [...ofOneSubject, ...needFilters],
+    ...ofOneSubject,
     run: async request => {
       const stand = found(await standingAsked(request), mayReadOrganization);
       const subject = await subjectIn(request.tx, stand.organization, { type: 'users', id: request.params.id });
@@ -231,7 +253,7 @@ export const effectiveAccess = [
     ...common,
     path: '/api/v2/account/effective-access',
     summary: 'List where the caller itself may do what in an organization, and why',
-    filters: [...ofOneSubject, ...needFilters],
+    ...ofOneSubject,
     run: async request => {
       const { stand, subject } = await itself(request);
       return everyPlace(request, stand, subject);

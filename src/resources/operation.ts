@@ -35,6 +35,9 @@ export type Changed = {
   readonly besides?: readonly (Change & Pick<Write, 'audit'>)[];
 };
 
+/** What a filter means, and what it may be where that is one of a few words. */
+export type Note = { readonly means?: string; readonly words?: readonly string[] };
+
 type Common = {
   readonly path: string;
   readonly authentication: 'token';
@@ -49,6 +52,8 @@ type Common = {
   /** Query parameters beside the page's: what a list is of, and what narrows it; `[i]` stands for any index. */
   readonly requiredFilters?: readonly string[];
   readonly filters?: readonly string[];
+  /** What the document says of a filter. */
+  readonly notes?: Readonly<Record<string, Note>>;
   /** What `include` may name, with hyphens. */
   readonly includes?: readonly string[];
   /** What `sort` may name; a `-` before it turns it round. */
@@ -115,6 +120,8 @@ export type Stream = Omit<Common, 'answer'> & {
   readonly check?: never;
   /** What the answer holds, by media type, the one for whoever has no preference first. */
   readonly forms: Readonly<Record<string, TSchema>>;
+  /** Its own headers, and what each of them tells. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly run: (streaming: Streaming) => Promise<Streamed>;
 };
 

@@ -37,6 +37,9 @@ const reach = async (request: Request<typeof path>): Promise<Holder & Slot> => {
 const told = (summary: string) => ({
   summary: `${summary}, or with token=${auditTrails} or token=${decisions} that one`,
   filters: ['token'],
+  notes: {
+    token: { means: "Which of the organization's tokens; its own where it is absent", words: [auditTrails, decisions] },
+  },
 });
 
 export const organizationTokens = [

@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, from the same operations that are served. */
 
 import { EffectSchema, effectDocument, withEffectShown } from '../resources/effect.ts';
-import type { Ask, Operation, Read, Write } from '../resources/operation.ts';
+import type { Ask, Note, Operation, Read, Write } from '../resources/operation.ts';
 import { dryRun } from '../resources/request.ts';
 import { mediaType } from '../wire/document.ts';
 import { inKiB, largestBody } from '../wire/limits.ts';
@@ -47,7 +47,11 @@ const content = (schema: unknown, media = mediaType) => ({ content: { [media]: {
 const successOf = (operation: Operation) => {
   if ('forms' in operation) {
     const forms = Object.entries(operation.forms).map(([media, schema]) => [media, { schema }]);
-    return { headers: requestIdHeader, content: Object.fromEntries(forms) };
+    const own = Object.entries(operation.headers ?? {}).map(([name, description]) => [
+      name,
+      { description, schema: { type: 'string' } },
+    ]);
+    return { headers: { ...requestIdHeader, ...Object.fromEntries(own) }, content: Object.fromEntries(forms) };
   }
   if (!operation.answer) return { headers: requestIdHeader };
   return {
@@ -76,6 +80,13 @@ const dryRunParameter = {
   schema: { type: 'boolean', default: false },
 };
 
+const filterParameter = (name: string, { means, words }: Note = {}) => ({
+  name,
+  in: 'query',
+  ...(means && { description: means }),
+  schema: { type: 'string', ...(words && { enum: words }) },
+});
+
 const parametersOf = ({
   audit,
   path,
@@ -83,13 +94,14 @@ const parametersOf = ({
   pageSizes,
   filters = [],
   requiredFilters = [],
+  notes = {},
   includes,
   sorts,
   failures,
 }: Operation) => [
   ...pathParameters(path),
   ...requiredFilters.map(name => ({ name, in: 'query', required: true, schema: { type: 'string' } })),
-  ...filters.map(name => ({ name, in: 'query', schema: { type: 'string' } })),
+  ...filters.map(name => filterParameter(name, notes[name])),
   ...(includes
     ? [
         {
