@@ -351,6 +351,10 @@ describe('effective access', () => {
         ['filter[workspace-access][runs]', 'null'],
         ['filter[workspace-access][locking]', 'yes'],
         ['filter[project-access][teams]', 'Manage'],
+        // Were these ignored, everybody would be listed as if they could apply.
+        ['filter[workspace-access]', 'apply'],
+        ['filter[workspace_access][runs]', 'apply'],
+        ['filter[runs]', 'apply'],
         ['filter[subject]', 'organizations'],
         ['filter[subject]', ''],
         ['page[number]', '0'],
@@ -526,6 +530,7 @@ describe('effective access', () => {
         'filter[resource]',
       );
       await refused(surveyors('filter[resource]=teams'), 400, 'filter[resource]');
+      await refused(surveyors('filter[subject]=users'), 400, 'filter[subject]');
     });
 
     test('create in the default project is found by manage-workspaces there, and nowhere else', async () => {

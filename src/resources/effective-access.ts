@@ -81,7 +81,7 @@ const everybody = async (
     mayRead(stand),
   );
   const subjects = choice(request, 'filter[subject]', ...subjectKinds);
-  const needs = needsAsked(request, anything[kind]);
+  const needs = needsAsked(request, anything[kind], ofEverybody);
   const { onDefaultProject, project, workspace } = stand;
   const place = asSeenBy(stand, {
     onDefaultProject,
@@ -110,8 +110,10 @@ const everybody = async (
   );
 };
 
-const ofEverybody = {
-  filters: ['filter[subject]', ...needFilters],
+const ofEverybody = ['filter[subject]'];
+
+const filteringEverybody = {
+  filters: [...ofEverybody, ...needFilters],
   notes: {
     'filter[subject]': { means: 'Who is listed; users unless it says otherwise', words: subjectKinds },
     ...needNotes,
@@ -157,7 +159,7 @@ const everyPlace = async (request: Request, stand: Standing, subject: Subject): 
   // A workspace that is named is what is asked for.
   const kinds = request.parameter('filter[workspace][id]') === undefined ? placeKinds : (['workspaces'] as const);
   const kind = choice(request, 'filter[resource]', ...kinds);
-  const needs = needsAsked(request, anything[kind]);
+  const needs = needsAsked(request, anything[kind], ofOneSubject);
   const known = { ...subject, teams: subject.teams.filter(team => sees(visibleTeams(stand), team)) };
   const places = await placesHeld(request.tx, {
     asker: withoutGrants(stand),
@@ -176,11 +178,10 @@ const everyPlace = async (request: Request, stand: Standing, subject: Subject): 
   });
 };
 
-const ofOneSubject = {
-  filters: [
-    ...['filter[resource]', 'filter[project][id]', 'filter[workspace][id]', 'filter[organization][name]'],
-    ...needFilters,
-  ],
+const ofOneSubject = ['filter[resource]', 'filter[project][id]', 'filter[workspace][id]', 'filter[organization][name]'];
+
+const filteringPlaces = {
+  filters: [...ofOneSubject, ...needFilters],
   notes: {
     'filter[resource]': { means: 'What is listed; projects unless a workspace is named', words: placeKinds },
     'filter[organization][name]': {
@@ -210,7 +211,7 @@ export const effectiveAccess = [
     ...common,
     path: '/api/v2/projects/:id/effective-access',
     summary: 'List who may do what on a project, and why',
-    ...ofEverybody,
+    ...filteringEverybody,
     run: request => everybody(request, 'projects', mayReadProject),
   }),
 
@@ -218,7 +219,7 @@ export const effectiveAccess = [
     ...common,
     path: '/api/v2/workspaces/:id/effective-access',
     summary: 'List who may do what on a workspace, and why',
-    ...ofEverybody,
+    ...filteringEverybody,
     run: request => everybody(request, 'workspaces', mayReadWorkspace),
   }),
 
@@ -226,7 +227,7 @@ export const effectiveAccess = [
     ...common,
     path: '/api/v2/teams/:id/effective-access',
     summary: 'List where a team may do what, and why',
-    ...ofOneSubject,
+    ...filteringPlaces,
     run: async request => {
       const { tx, caller, params } = request;
       const { stand } = found(await standingAtTeam(tx, caller, params.id), ({ stand, team }) =>
@@ -241,7 +242,7 @@ export const effectiveAccess = [
     ...common,
     path: '/api/v2/users/:id/effective-access',
     summary: 'List where a member of an organization may do what in it, and why',
-    ...ofOneSubject,
+    ...filteringPlaces,
     run: async request => {
       const stand = found(await standingAsked(request), mayReadOrganization);
       const subject = await subjectIn(request.tx, stand.organization, { type: 'users', id: request.params.id });
@@ -253,7 +254,7 @@ export const effectiveAccess = [
     ...common,
     path: '/api/v2/account/effective-access',
     summary: 'List where the caller itself may do what in an organization, and why',
-    ...ofOneSubject,
+    ...filteringPlaces,
     run: async request => {
       const { stand, subject } = await itself(request);
       return everyPlace(request, stand, subject);
