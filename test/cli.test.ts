@@ -10,7 +10,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Json } from './support/client.ts';
 import { newDatabase } from './support/engine.ts';
-import { type Environment, Ground, guard } from './support/program.ts';
+import { chosenToken, type Environment, Ground, guard, newGround } from './support/program.ts';
 import type { Actor } from './support/world.ts';
 
 const program = fileURLToPath(new URL('../bin/bailiwick.js', import.meta.url));
@@ -531,6 +531,19 @@ describe('bailiwick access', () => {
         await refused(['what-can', '--timeout', '0.2'], /no answer within 0\.2 seconds/, elsewhere);
       },
     );
+
+    test('over TLS, a certificate is trusted by --ca or NODE_EXTRA_CA_CERTS, and else refused', guard, async t => {
+      const secured = await newGround(t);
+      const server = secured.start(['--tls-self-signed', '--admin-token', chosenToken]);
+      const elsewhere = { BAILIWICK_ADDRESS: await server.url(), BAILIWICK_TOKEN: chosenToken };
+      const [, certificate = ''] = await server.printed(/NODE_EXTRA_CA_CERTS='([^']+)'/);
+      const asking = ['what-can', '--organization', 'nowhere'];
+      await refused(asking, /its certificate is not trusted; --ca FILE names one to trust/, elsewhere);
+      await refused([...asking, '--ca', certificate], /answered 404/, elsewhere);
+      await refused(asking, /answered 404/, { ...elsewhere, NODE_EXTRA_CA_CERTS: certificate });
+      const plain = elsewhere.BAILIWICK_ADDRESS.replace('https', 'http');
+      await refused(asking, /answered 400: This port speaks TLS/, { ...elsewhere, BAILIWICK_ADDRESS: plain });
+    });
 
     test('no colours where there is no terminal; where there is one, NO_COLOR is heard', guard, async () => {
       const sequence = '\u001b[';
