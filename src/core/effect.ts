@@ -135,43 +135,61 @@ const inOrder = (a: Place, b: Place): number =>
 const told = <T>(ids: readonly string[], found: (id: string) => T | undefined): T[] =>
   [...new Set(ids)].flatMap(id => found(id) ?? []);
 
-/** What is seen of one place: what each team holds there, whose members are known, and who is granted anything there itself. */
+/** What is seen of one place: what each team holds there, whose members are known, what those of some teams hold, and who is granted anything. */
 type Held = {
   readonly by: (team: string) => Permissions;
   readonly knows: (team: string) => boolean;
+  readonly byMember: (teams: ReadonlySet<string>) => Permissions;
   readonly granted: readonly string[];
 };
 
-const nobody: Held = { by: () => nothing, knows: () => false, granted: [] };
+const nobody: Held = { by: () => nothing, knows: () => false, byMember: () => nothing, granted: [] };
+
+const remembered = <K, V>(known: Map<K, V>, key: K, found: () => V): V => {
+  const value = known.get(key) ?? found();
+  known.set(key, value);
+  return value;
+};
 
 const heldIn = (facts: Facts) => {
   const { teams, grants, workspaceGrants } = facts;
-  // Without a grant, what a team holds is the same on all projects but the default one.
-  const [elsewhere, byDefault] = [new Map<string, Permissions>(), new Map<string, Permissions>()];
+  // Without a grant, what a team holds, and so what its members do, is the same on all projects but the default one.
+  const usually = () => ({
+    teams: new Map<string, Permissions>(),
+    members: new Map<ReadonlySet<string>, Permissions>(),
+  });
+  const [elsewhere, byDefault] = [usually(), usually()];
   return (place: Place | undefined, seen: Outlook | undefined): Held => {
     if (!place || !seen) return nobody;
     const [here, inside] = [grants.get(place.project.id), workspaceGrants.get(place.workspace?.id ?? '')];
+    const granted = new Map<string, Permissions>(
+      [...new Set([...(here?.keys() ?? []), ...(inside?.keys() ?? [])])].map(id => {
+        const team = teams.get(id);
+        return [id, team ? heldBy(seenIn(seen, inPlace(facts, team, place)), place.onDefaultProject) : nothing];
+      }),
+    );
     const usual = place.onDefaultProject ? byDefault : elsewhere;
-    const granted = new Map<string, Permissions>();
-    const by = (id: string): Permissions => {
-      const found = here?.has(id) || inside?.has(id) ? granted : usual;
-      const known = found.get(id);
-      if (known !== undefined) return known;
-      const team = teams.get(id);
-      const set = team ? heldBy(seenIn(seen, inPlace(facts, team, place)), place.onDefaultProject) : nothing;
-      found.set(id, set);
-      return set;
-    };
+    const byItself = (id: string): Permissions =>
+      remembered(usual.teams, id, () => {
+        const team = teams.get(id);
+        return team ? heldBy(seenIn(seen, team), place.onDefaultProject) : nothing;
+      });
     const knows = (id: string): boolean => {
       const team = teams.get(id);
       return team !== undefined && sees(seen.teams, team);
     };
-    return { by, knows, granted: [...(here?.keys() ?? []), ...(inside?.keys() ?? [])] };
+    // Looked up for each member in each place: what it takes is made ready.
+    const byGrant = [...granted].filter(([id]) => knows(id));
+    const byMember = (own: ReadonlySet<string>): Permissions => {
+      let set = remembered(usual.members, own, () =>
+        [...own].reduce((all, id) => (knows(id) ? join(all, byItself(id)) : all), nothing),
+      );
+      for (const [id, held] of byGrant) if (own.has(id)) set = join(set, held);
+      return set;
+    };
+    return { by: id => granted.get(id) ?? byItself(id), knows, byMember, granted: [...granted.keys()] };
   };
 };
-
-const heldByMember = (teams: readonly string[], { by, knows }: Held): Permissions =>
-  teams.reduce((set, id) => (knows(id) ? join(set, by(id)) : set), nothing);
 
 /** By teams and then users, then by places, each in the order of creation. */
 export const difference = (before: Facts, after: Facts, reach: Reach, view: View, most: number): Difference => {
@@ -194,7 +212,7 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
     const touched = candidates.filter(team => was.by(team) !== is.by(team));
     const project = { id: shown.project.id, name: (seenTo ?? seenFrom)?.namesProject ? shown.project.name : null };
     const stays = from !== undefined && to !== undefined && to.workspace === undefined;
-    return { shown, project, was, is, touched: new Set(touched), stays };
+    return { shown, project, was, is, touched, touches: new Set(touched), stays };
   }).sort((a, b) => inOrder(a.shown, b.shown));
   const changes: Change[] = [];
   let count = 0;
@@ -212,8 +230,8 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
 
   for (const team of told(reach.teams, id => after.teams.get(id) ?? before.teams.get(id)).sort(byCreation))
     for (const place of places) {
-      const { was, is, touched } = place;
-      if (!touched.has(team.id)) continue;
+      const { was, is, touches } = place;
+      if (!touches.has(team.id)) continue;
       const name = was.knows(team.id) || is.knows(team.id) ? team.name : null;
       note({ type: 'teams', id: team.id, name }, place, was.by(team.id), is.by(team.id));
     }
@@ -224,10 +242,11 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
     const owned = past.some(team => before.teams.get(team)?.owners);
     const owns = present.some(team => after.teams.get(team)?.owners);
     const stayed = `${past}` === `${present}`;
+    const [were, are] = [new Set(past), new Set(present)];
     return places.flatMap(place => {
       const { shown, was, is, touched, stays } = place;
-      if (stayed && !present.some(team => touched.has(team))) return [];
-      const [from, to] = [heldByMember(past, was), heldByMember(present, is)];
+      if (stayed && !touched.some(team => are.has(team))) return [];
+      const [from, to] = [was.byMember(were), is.byMember(are)];
       if (stays && !owned && manages(from) && (owns || !manages(to))) losing.add(shown);
       return from === to ? [] : [{ place, from, to }];
     });
