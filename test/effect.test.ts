@@ -567,5 +567,10 @@ describe('limits', () => {
     assert.deepEqual(lines(foretold), [`${guest} seen settings null→read`]);
     assert.deepEqual([foretold.complete, foretold['changes-count']], [true, 1]);
     assert.deepEqual([stored[0].complete, stored[0]['changes-count']], [false, 1_000]);
+
+    // In a thousand places it is two hundred users who are looked at, and the team itself.
+    await crowd(readers, 250);
+    const { body } = await owner.delete(`/teams/${readers}?dry-run=true`);
+    assert.deepEqual([body.meta.effect.complete, body.meta.effect['changes-count']], [false, 201_000]);
   });
 });

@@ -35,6 +35,9 @@ export type Extent = Reach & {
 
 export const most = 1_000;
 
+/** Users times places: it is what the difference costs, while every other change waits. */
+export const mostPairs = 200_000;
+
 /** One more than is looked at, so that it is seen where there are more. Bound as a value, SQLite would plan the statement anew each time. */
 export const limited = sql`limit 1001`;
 

@@ -9,6 +9,7 @@ import {
   givesAnything,
   limited,
   most,
+  mostPairs,
   type Scope,
   seenTeams,
   wholeSeen,
@@ -198,10 +199,11 @@ export const firstLook = async (tx: Tx, scope: Scope, caller: Caller, seen = who
   const members = [...people.users.values()]
     .filter(({ id, teams }) => !users.includes(id) && teams.some(team => touched.has(team)))
     .map(({ id }) => id);
-  const room = most - teams.length - users.length;
-  const some = members.slice(0, Math.max(room, 0));
-  const complete = extent.complete && some.length === members.length;
-  return { extent: { ...extent, users: [...users, ...some], complete }, facts: await factsOf(tx, extent, people) };
+  const all = [...users, ...members];
+  const room = Math.min(most - teams.length, Math.floor(mostPairs / Math.max(extent.places.length, 1)));
+  const some = all.slice(0, Math.max(room, 0));
+  const complete = extent.complete && some.length === all.length;
+  return { extent: { ...extent, users: some, complete }, facts: await factsOf(tx, extent, people) };
 };
 
 /** The same after it. */
