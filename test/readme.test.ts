@@ -37,6 +37,8 @@ test('a first grant: the lines of the README work when pasted', async () => {
     assert.match(before, /'can-manage-teams': false/);
     assert.match(after, /'can-manage-teams': true/);
     assert.match(stdout, /"access":"write"/);
+    assert.match(stdout, /"organization-permission":"manage-projects"/);
+    assert.match(stdout, /"effect":\{"changes":\[\],/);
   } finally {
     await server.close();
   }
