@@ -10,6 +10,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Json } from './support/client.ts';
 import { newDatabase } from './support/engine.ts';
+import { rowsAfter } from './support/markdown.ts';
 import { chosenToken, type Environment, Ground, guard, newGround } from './support/program.ts';
 import type { Actor } from './support/world.ts';
 
@@ -155,7 +156,7 @@ describe('bailiwick access', () => {
         [['--project', 'net prod'], 'this token on project net prod: admin'],
         [
           ['--team', 'team 149', '--project', 'project 149', '--organization', 'acme'],
-          'team team 149 may do nothing on project project 149',
+          'team team 149 may do nothing on project project 149, as far as this token sees',
         ],
       ] as const) {
         const { code, out } = await asked(['explain', ...args]);
@@ -232,6 +233,7 @@ describe('bailiwick access', () => {
         ['who-can', 'runs=fly', '--project', 'net prod'],
         /no value 'fly' to ask for; it has read, plan, apply/,
       );
+      await refused(['who-can', 'runs=apply=plan', '--project', 'net prod'], /no value 'apply=plan'/);
       await refused(['who-can', 'create=false', '--project', 'net prod'], /it has true/);
     });
   });
@@ -424,6 +426,9 @@ describe('bailiwick access', () => {
         error,
         /f\.yaml: team readers: access must be one of .*\nbailiwick: PUT .* answered 422: .*\(request id /,
       );
+      // Nothing is wrong with the file where the token may not.
+      const fine = file('g.yaml', '- { team: readers, access: read }');
+      await refused(['diff', fine, ...on], /PUT .* answered 404/, { BAILIWICK_TOKEN: secrets.rita });
     });
   });
 
@@ -469,6 +474,16 @@ describe('bailiwick access', () => {
         const { code, out } = await asked([name, '--help'], nowhere);
         assert.equal(code, 0);
         assert.match(out, new RegExp(`^Usage: bailiwick access ${name} .*--token TOKEN`, 's'));
+      }
+      const rows = rowsAfter(readFileSync(new URL('../README.md', import.meta.url), 'utf8'), '### On the command line');
+      assert.deepEqual(
+        rows.map(([line]) => line?.split(' ').slice(0, 4).join(' ')),
+        commands.map(name => `npx bailiwick access ${name}`),
+      );
+      for (const [at, row] of rows.entries()) {
+        const { out } = await asked([commands[at] ?? '', '--help'], nowhere);
+        for (const [flag] of row.join(' ').matchAll(/--[a-z]+/g))
+          assert.ok(out.includes(`  ${flag} `), `${commands[at]} has ${flag}`);
       }
       const bare = await asked([], nowhere);
       assert.deepEqual([bare.code, bare.out, bare.error], [2, '', top.out]);

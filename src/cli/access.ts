@@ -76,16 +76,17 @@ const chainsOf = async (server: Server): Promise<ReadonlyMap<string, readonly Va
 
 /** From `runs=apply`, `workspace-access.runs=apply` or `runs`, which means its highest value. */
 export const needFrom = async (server: Server, text: string): Promise<Need> => {
-  const [asked = '', wanted] = text.split('=', 2) as [string, string?];
+  const [asked = '', ...values] = text.split('=');
+  const wanted = values.length === 0 ? undefined : values.join('=');
   const chains = await chainsOf(server);
   const name = [...chains.keys()].find(each => each === asked || each.endsWith(`.${asked}`));
   const chain = chains.get(name ?? '');
   if (name === undefined || !chain)
     throw new Failure(`there is no permission '${asked}'; there are ${[...chains.keys()].join(', ')}`);
-  const values = chain.slice(1).map(String);
-  const value = wanted ?? values.at(-1) ?? '';
-  if (!values.includes(value))
-    throw new Failure(`${name} has no value '${value}' to ask for; it has ${values.join(', ')}`);
+  const steps = chain.slice(1).map(String);
+  const value = wanted ?? steps.at(-1) ?? '';
+  if (!steps.includes(value))
+    throw new Failure(`${name} has no value '${value}' to ask for; it has ${steps.join(', ')}`);
   const [group, key] = name.split('.');
   return { name, value, filter: { [`filter[${group}][${key}]`]: value } };
 };

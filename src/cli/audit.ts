@@ -36,8 +36,11 @@ export const audit: Command = {
   name: 'audit',
   usage:
     '[--project NAME] [--team NAME] [--actor NAME] [--action ACTION] [--since TIME] [--until TIME] [--limit NUMBER]',
-  help: 'what was changed, the newest first; for owners and tokens of the organization',
-  more: ['Exit code 0 where there is such a change, 1 where there is none.'],
+  help: 'what was changed, the newest first; for owners, and for the tokens of the organization that read its trail',
+  more: [
+    'An audit-trails token sees no names: with it, --organization is needed, and ids instead of names.',
+    'Exit code 0 where there is such a change, 1 where there is none.',
+  ],
   flags: [
     { flag: 'project', value: 'NAME', help: 'of this project, by name or id' },
     { flag: 'team', value: 'NAME', help: 'of this team, by name or id' },

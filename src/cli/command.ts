@@ -32,6 +32,9 @@ export type Command = {
   readonly run: (context: Context) => Promise<Exit>;
 };
 
+/** Said of every answer about others than the token. */
+export const atLeast = "An owner's token is told all; any other is told what it may see, and there may be more.";
+
 export const placeFlags: readonly Flag[] = [
   { flag: 'project', value: 'NAME', help: 'the project, by name or id' },
   { flag: 'workspace', value: 'NAME', help: 'the workspace, by name or id' },

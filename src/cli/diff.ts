@@ -98,12 +98,12 @@ const tried = async (server: Server, path: string, body: object, tag: string | u
     })
   ).document;
 
-/** What the server finds wrong is told of the team in the file. */
+/** What the server finds wrong with a team in the file is told of it. */
 const told = (error: Refused, file: string, items: readonly Item[]): Failure => {
   const details = error.errors.flatMap(({ detail, source }) => {
     const index = /^\/data\/(\d+)\//.exec(source?.pointer ?? '')?.[1];
     const item = index === undefined ? undefined : items[Number(index)];
-    return detail === undefined ? [] : [`${file}: ${item ? `team ${item.team}: ` : ''}${detail}`];
+    return detail === undefined || !item ? [] : [`${file}: team ${item.team}: ${detail}`];
   });
   return new Failure(error.message, details);
 };

@@ -1,14 +1,14 @@
 /** What one subject may do in one place, and why. */
 
 import { type EffectiveAccess, permissionsOf, shownReason, shownValue } from './access.ts';
-import { type Command, exit, placeFlags, subjectFlags } from './command.ts';
+import { atLeast, type Command, exit, placeFlags, subjectFlags } from './command.ts';
 import { clean, json, table } from './text.ts';
 
 export const explain: Command = {
   name: 'explain',
   usage: '[--user NAME | --team NAME] (--project NAME | --workspace NAME)',
   help: 'what a user, a team or the token itself may do in a place, and through which team and grant',
-  more: ['Exit code 0 where it may do anything, 1 where nothing.'],
+  more: [atLeast, 'Exit code 0 where it may do anything, 1 where nothing.'],
   flags: [...subjectFlags, ...placeFlags],
   words: [0, 0],
   run: async ({ server, names, options, print }) => {
@@ -20,7 +20,8 @@ export const explain: Command = {
     });
     const [access] = data;
     if (options.isOn('json')) print(json({ data }));
-    else if (!access) print(`${clean(subject.name)} may do nothing on ${place.word} ${clean(place.name)}\n`);
+    else if (!access)
+      print(`${clean(`${subject.name} may do nothing on ${place.word} ${place.name}`)}, as far as this token sees\n`);
     else {
       const { attributes } = access;
       const where = attributes[`${place.word}-name`] ?? place.name;

@@ -34,7 +34,7 @@ export class Names {
     const { data } = await this.#server.get<Document<readonly Resource[]>>('/api/v2/organizations?page[size]=20');
     const [only] = data;
     if (only && data.length === 1) return only.id;
-    if (!only) throw new Failure('the token belongs to no organization');
+    if (!only) throw new Failure('this token sees no organization: name one with --organization');
     throw new Failure(
       `the token belongs to several organizations: --organization ${data.map(({ id }) => id).join(' | ')}`,
     );

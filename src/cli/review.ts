@@ -59,7 +59,10 @@ export const review: Command = {
   name: 'review',
   usage: '[--csv] [--output FILE] [--user NAME] [--project NAME]',
   help: 'what every member may do on every project, and why; for owners',
-  more: ['With --json it is the JSON:API document. A file is written under its name when it is whole.'],
+  more: [
+    'With --json it is the JSON:API document. A file is written under its name when it is whole.',
+    'Exit code 0 where it is whole, 2 where it is not.',
+  ],
   flags: [
     { flag: 'csv', help: 'as CSV, for a spreadsheet' },
     { flag: 'output', value: 'FILE', help: 'write it to a file' },

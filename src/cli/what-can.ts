@@ -1,7 +1,7 @@
 /** Where one subject may do something. */
 
 import { type EffectiveAccess, heldOf, type Need, needFrom, shownReason, shownValue } from './access.ts';
-import { type Command, exit, subjectFlags } from './command.ts';
+import { atLeast, type Command, exit, subjectFlags } from './command.ts';
 import { clean, counted, json, table } from './text.ts';
 
 /** What is shown of each place where nothing is asked for in particular. */
@@ -37,6 +37,7 @@ export const whatCan: Command = {
   help: 'where a user, a team or the token itself may do anything, or something in particular',
   more: [
     'PERMISSION is such as runs=apply; without a value, its highest is meant.',
+    atLeast,
     'Exit code 0 where there is such a place, 1 where there is none.',
   ],
   flags: [...subjectFlags, { flag: 'workspaces', help: 'list workspaces instead of projects' }],

@@ -1,7 +1,7 @@
 /** Who may do something in one place, and why. */
 
 import { type EffectiveAccess, heldOf, needFrom, shownReason, shownValue } from './access.ts';
-import { type Command, exit, placeFlags } from './command.ts';
+import { atLeast, type Command, exit, placeFlags } from './command.ts';
 import { clean, counted, json, table } from './text.ts';
 
 export const whoCan: Command = {
@@ -10,6 +10,7 @@ export const whoCan: Command = {
   help: 'who has a permission in a place, at this value or higher',
   more: [
     'PERMISSION is such as runs=apply or workspace-access.runs=apply; without a value, its highest is meant.',
+    atLeast,
     'Exit code 0 where there is somebody, 1 where nobody.',
   ],
   flags: [...placeFlags, { flag: 'teams', help: 'list teams instead of users' }],
