@@ -501,7 +501,9 @@ describe('bailiwick access', () => {
       await refused(['who-can', '--project', 'net prod'], /the command is: bailiwick access who-can PERMISSION/);
       await refused(['explain', 'word', '--project', 'net prod'], /the command is: bailiwick access explain/);
       await refused(['explain', '--project', ''], /--project must not be empty/);
-      await refused(['explain', '--token'], /--token is not known or misused/);
+      await refused(['explain', '--token'], /--token takes a value/);
+      await refused(['explain', '--project', '-web'], /begins with - is given as --project=NAME/);
+      await refused(['explain', '--json=x'], /--json takes no value/);
       await refused([...question, '--timeout', 'soon'], /--timeout must be a number/);
       await refused([...question, '--address', 'ftp://x'], /must be an http or https URL/);
       await refused(

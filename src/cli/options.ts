@@ -56,8 +56,11 @@ export class Options {
       this.words = positionals;
     } catch (error) {
       // Not its words, which may repeat a token.
-      const [, flag] = /'(?:-\w, )?(-{1,2}[\w-]+)/.exec((error as Error).message) ?? [];
-      throw new Failure(`${flag === undefined ? 'a flag' : `the flag ${flag}`} is not known or misused; see --help`);
+      const [, flag = 'a flag'] = /'(?:-\w, )?(-{1,2}[\w-]+)/.exec((error as Error).message) ?? [];
+      const known = this.#flags.find(each => `--${each.flag}` === flag);
+      if (!known) throw new Failure(`${flag} is not known; see --help`);
+      if (known.value === undefined) throw new Failure(`${flag} takes no value`);
+      throw new Failure(`${flag} takes a value; one that begins with - is given as ${flag}=${known.value}`);
     }
     const empty = Object.entries(this.#values).find(([, value]) => value === '');
     if (empty) throw new Failure(`--${empty[0]} must not be empty`);
