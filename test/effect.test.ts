@@ -387,6 +387,17 @@ describe('what a caller who is no owner is told', () => {
     assert.deepEqual(of(stored[0]), []);
   });
 
+  test('is the same with and without a grant on a workspace that it does not see', async () => {
+    const steward = await office.holder('manage-teams', 'read-projects', 'read-workspaces');
+    const workspace = await office.workspace(await office.project());
+    const team = await office.team([], { 'organization-access': { 'read-workspaces': true } });
+    const foretold = async () => (await steward.delete(`/teams/${team}?dry-run=true`)).body.meta.effect;
+    const before = await foretold();
+    assert.ok(before['changes-count'] > 0);
+    await office.grant(workspace, team, { access: 'plan' });
+    assert.deepEqual(await foretold(), before);
+  });
+
   test('says nothing of projects that it does not see', async () => {
     const { project, name } = await scene();
     const steward = await office.holder('manage-membership');

@@ -53,16 +53,22 @@ export const seenTeams = (sight: Sight): Sql => {
   return sight.listed ? sql`(teams.visibility = 'organization' or ${own})` : own;
 };
 
-/** What somebody sees of an organization: its teams, and a word on rows of `projects`, and of `workspaces` beside theirs. */
-export type Seen = { readonly teams: Sight; readonly projects: Sql; readonly workspaces: Sql };
+/** What somebody sees of an organization: its teams, and a word on rows of `projects`, and of `team_workspaces` beside theirs. */
+export type Seen = { readonly teams: Sight; readonly projects: Sql; readonly workspaceGrants: Sql };
 
-export const wholeSeen: Seen = { teams: 'all', projects: sql`1 = 1`, workspaces: sql`1 = 1` };
+export const wholeSeen: Seen = { teams: 'all', projects: sql`1 = 1`, workspaceGrants: sql`1 = 1` };
 
 /** By a standing in the organization alone. */
 export const seenBy = (standing: Standing): Seen => ({
   teams: visibleTeams(standing),
   projects: holdsOnProject(standing, need('project-access.settings', 'read')),
-  workspaces: holdsOnWorkspace(standing, need('workspace-access.runs', 'read')),
+  // What a team has in the project it has in the workspace: one that is looked at for a hidden grant would tell of it.
+  workspaceGrants: sql`
+    ${holdsOnWorkspace(standing, need('workspace-access.runs', 'read'))}
+    and (
+      team_workspaces.team_id in (${standing.teams.map(({ id }) => id)})
+      or ${holdsOnWorkspace(standing, need('workspace-access.administration', true))}
+    )`,
 });
 
 const placesOf = async (tx: Tx, { users = [], through = [], ...scope }: Scope, seen: Seen) => {
@@ -103,7 +109,7 @@ const placesOf = async (tx: Tx, { users = [], through = [], ...scope }: Scope, s
       from team_workspaces
       join workspaces on workspaces.id = team_workspaces.workspace_id
       join projects on projects.id = workspaces.project_id
-      where team_id in (${teams}) and ${seen.workspaces}
+      where team_workspaces.team_id in (${teams}) and ${seen.workspaceGrants}
       order by workspace_id
       ${limited}`,
   );
