@@ -448,6 +448,20 @@ describe('bailiwick access', () => {
           ['olga', 'team.create', id],
         ],
       );
+      const [web] = (await owner.get('/organizations/acme/projects?q=-web')).body.data;
+      const grant = await owner.post('/team-projects', {
+        type: 'team-projects',
+        attributes: { access: 'admin' },
+        relationships: {
+          project: { data: { type: 'projects', id: web.id } },
+          team: { data: { type: 'teams', id } },
+        },
+      });
+      const member = [{ type: 'users', id: 'walt' }];
+      await owner.post(`/teams/${id}/relationships/users`, member);
+      assert.equal((await owner.delete(`/team-projects/${grant.body.data.id}`)).status, 204);
+      const [, last = ''] = (await asked(['audit', '--project=-web', '--limit', '1'])).out.split('\n');
+      assert.match(last, / {2}2 changed, 1 project left without an admin$/);
       const limited = await asked(['audit', '--limit', '1', '--json']);
       assert.equal(JSON.parse(limited.out).data.length, 1);
       const more = await asked(['audit', '--limit', '1', '--action', 'create', '--since', '2020-01-01T00:00:00Z']);

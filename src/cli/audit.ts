@@ -4,7 +4,7 @@ import { type Command, exit } from './command.ts';
 import { Failure } from './fault.ts';
 import { isId, type Names } from './names.ts';
 import type { Resource } from './server.ts';
-import { json, table } from './text.ts';
+import { counted, json, table } from './text.ts';
 
 type Event = Resource<{
   readonly action: string;
@@ -12,7 +12,12 @@ type Event = Resource<{
   readonly 'resource-id': string;
   readonly actor: { readonly name: string };
   readonly 'created-at': string;
-  readonly effect: { readonly 'changes-count': number; readonly complete: boolean } | null;
+  readonly effect: {
+    readonly 'changes-count': number;
+    readonly complete: boolean;
+    readonly 'caller-locked-out': boolean;
+    readonly 'projects-without-admin': readonly unknown[];
+  } | null;
 }>;
 
 const defaultLimit = 50;
@@ -28,8 +33,12 @@ const actorOf = async (names: Names, name: string): Promise<string> =>
 
 const effectOf = ({ attributes: { effect } }: Event): string => {
   if (!effect) return '-';
-  const { 'changes-count': count, complete } = effect;
-  return count === 0 && complete ? 'none' : `${count}${complete ? '' : ' or more'} changed`;
+  const { 'changes-count': count, complete, 'projects-without-admin': left } = effect;
+  return [
+    ...(count === 0 && complete ? [] : [`${count}${complete ? '' : ' or more'} changed`]),
+    ...(effect['caller-locked-out'] ? ['actor locked out'] : []),
+    ...(left.length > 0 ? [`${counted(left.length, 'project')} left without an admin`] : []),
+  ].join(', ');
 };
 
 export const audit: Command = {
