@@ -63,12 +63,16 @@ const populated = async (server: TestServer, dice: Dice): Promise<RandomWorld> =
 const managed = (state: State, { user, team, organization: own }: Token, organization: string, both: State) => {
   const exists = state.organizations.some(({ id }) => id === organization);
   const isToken = own === organization;
+  // To an organization that takes no tokens of users, its own members' are none.
+  const present = state.organizations.some(({ id, takesUsers }) => id === organization && takesUsers) ? user : null;
   const teams: Team[] =
     user !== null
-      ? teamsOfUser(state, user, organization)
+      ? teamsOfUser(state, present ?? '', organization)
       : state.teams.filter(({ id, organization: of }) => id === team && of === organization);
   const isMember =
-    isToken || teams.length > 0 || state.members.some(each => each.user === user && each.organization === organization);
+    isToken ||
+    teams.length > 0 ||
+    state.members.some(each => present !== null && each.user === present && each.organization === organization);
   const owner = isToken || teams.some(({ name }) => name === 'owners');
   const flags = teams.flatMap(({ flags }) => flags);
   const projects = state.projects.filter(
@@ -103,10 +107,8 @@ const lockOut = (before: State, after: State, caller: Token, organization: strin
   const was = managed(before, caller, organization, after);
   const is = managed(after, caller, organization, before);
   if (was.exists && !is.exists) return 'no';
-  const closed = after.organizations.some(({ id, takesUsers }) => id === organization && !takesUsers);
-  const isShutOut = caller.user !== null && was.isMember && closed;
   const lost = was.rights.some(right => !is.rights.includes(right));
-  if (!after.tokens.some(({ id }) => id === caller.id) || isShutOut || lost) return 'yes';
+  if (!after.tokens.some(({ id }) => id === caller.id) || lost) return 'yes';
   return was.workspaces.every(id => is.workspaces.includes(id)) ? 'no' : 'perhaps';
 };
 
