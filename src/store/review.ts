@@ -41,8 +41,8 @@ export type Piece = {
   readonly most: number;
 };
 
-/** Teams times projects that a piece has at most: few enough that what it takes is young garbage. */
-const mostGrants = 1000;
+/** Teams times projects that a piece has at most: it is what a piece holds. */
+const mostGrants = 4000;
 /** Members times projects: few enough that whoever may read no more is noticed soon. */
 const mostPairs = 8000;
 const mostProjects = 1000;
