@@ -226,6 +226,9 @@ describe('GET access-review: the rows', () => {
       assert.deepEqual(await left(`?filter[user][id]=${ids.ada}&filter[project][id]=${ids.web}`), of(ids.ada, ids.web));
       assert.deepEqual(await left('?filter[user][id]=user-x'), []);
       assert.deepEqual(await left('?filter[project][id]=prj-x'), []);
+      const slip = await owner.get(pathOf('acme', '?filter[user]=x'));
+      assert.equal(slip.status, 400);
+      assert.deepEqual(slip.body.errors[0].source, { parameter: 'filter[user]' });
     });
 
     test('of an organization where nobody holds anything but the owner, are the owner’s', async () => {

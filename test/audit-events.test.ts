@@ -516,7 +516,7 @@ describe('GET organizations/:organization/audit-events', () => {
     assert.deepEqual((await owner.get(`${path}&page[number]=999`)).body.data, []);
   });
 
-  test('400 for what is no time and for an end before its beginning, named; other parameters are ignored', async () => {
+  test('400 for what is no time and for an end before its beginning, named, and so for a filter that is not known; other parameters are ignored', async () => {
     const name = await organization();
     const path = pathOf(name);
     for (const parameter of ['filter[since]', 'filter[until]'])
@@ -533,7 +533,12 @@ describe('GET organizations/:organization/audit-events', () => {
     const doubled = await owner.get(`${path}?filter[action]=create&filter[action]=update`);
     assert.deepEqual(doubled.body.errors[0].source, { parameter: 'filter[action]' });
     const plain = await owner.get(path);
-    assert.deepEqual((await owner.get(`${path}?filter[workspace][id]=x&sort=x&include=x&q=x`)).body, plain.body);
+    assert.deepEqual((await owner.get(`${path}?sort=x&include=x&q=x`)).body, plain.body);
+    for (const parameter of ['filter[workspace][id]', 'filter[actor]']) {
+      const { status, body } = await owner.get(`${path}?${parameter}=x`);
+      assert.equal(status, 400, 'a slip must not list everything as if it were narrowed');
+      assert.deepEqual(body.errors[0].source, { parameter });
+    }
     for (const query of [
       'filter[since]=x',
       'page[size]=x',

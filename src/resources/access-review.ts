@@ -24,6 +24,7 @@ const pieceRead = ({ read }: Streaming<typeof path>, bookmark: Bookmark, most: n
     const { stand, revision } = found(await standingWithRevision(tx, caller, params.organization), ({ stand }) =>
       mayManageOrganization(stand),
     );
+    request.expectKnownFilters();
     const reviewed = {
       organization: stand.organization,
       users: narrowed(request, sql`users.id`, 'filter[user][id]'),

@@ -140,6 +140,7 @@ export const auditEvents = [
         await standing(tx, caller, inOrganizationNamed(params.organization)),
         mayReadAuditEvents(caller),
       );
+      request.expectKnownFilters();
       // The place in the chain is the true order: clocks may be set back.
       const rows = await pageOf<Columns>(
         tx,

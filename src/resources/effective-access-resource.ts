@@ -173,19 +173,16 @@ export const needNotes: Readonly<Record<string, Note>> = Object.fromEntries(
 
 const refused = (parameter: string, detail: string): Fault => new Fault({ kind: 'bad parameter', parameter, detail });
 
-/**
- * What the query demands, and anything at all besides: whoever holds nothing is not listed. A filter that is not known is refused:
- * were it ignored, all would be listed as if they met it.
- */
-export const needsAsked = (request: Request, anything: Need, others: readonly string[]): readonly Need[] => {
-  const asked = request.parametersUnder('filter').filter(name => !others.includes(name));
-  const needs = asked.map(name => {
-    const permission = allPermissions.find(permission => filterOf(permission) === name);
-    if (!permission) throw refused(name, `${name} is not known; there are ${[...others, ...needFilters].join(', ')}`);
+/** What the query demands, and anything at all besides: whoever holds nothing is not listed. */
+export const needsAsked = (request: Request, anything: Need): readonly Need[] => {
+  request.expectKnownFilters();
+  const needs = allPermissions.flatMap(permission => {
+    const name = filterOf(permission);
     const wanted = request.parameter(name);
+    if (wanted === undefined) return [];
     const value = permission.values.find(value => `${value}` === wanted);
     if (value === undefined) throw refused(name, `${name} must be one of ${permission.values.join(', ')}`);
-    return need(permission.name, value as never);
+    return [need(permission.name, value as never)];
   });
   // The lowest value is everybody's; and who meets another has something.
   const demanded = needs.filter(need => need !== nothing);

@@ -81,7 +81,7 @@ const everybody = async (
     mayRead(stand),
   );
   const subjects = choice(request, 'filter[subject]', ...subjectKinds);
-  const needs = needsAsked(request, anything[kind], ofEverybody);
+  const needs = needsAsked(request, anything[kind]);
   const { onDefaultProject, project, workspace } = stand;
   const place = asSeenBy(stand, {
     onDefaultProject,
@@ -110,10 +110,8 @@ const everybody = async (
   );
 };
 
-const ofEverybody = ['filter[subject]'];
-
 const filteringEverybody = {
-  filters: [...ofEverybody, ...needFilters],
+  filters: ['filter[subject]', ...needFilters],
   notes: {
     'filter[subject]': { means: 'Who is listed; users unless it says otherwise', words: subjectKinds },
     ...needNotes,
@@ -159,7 +157,7 @@ const everyPlace = async (request: Request, stand: Standing, subject: Subject): 
   // A workspace that is named is what is asked for.
   const kinds = request.parameter('filter[workspace][id]') === undefined ? placeKinds : (['workspaces'] as const);
   const kind = choice(request, 'filter[resource]', ...kinds);
-  const needs = needsAsked(request, anything[kind], ofOneSubject);
+  const needs = needsAsked(request, anything[kind]);
   const known = { ...subject, teams: subject.teams.filter(team => sees(visibleTeams(stand), team)) };
   const places = await placesHeld(request.tx, {
     asker: withoutGrants(stand),
@@ -178,10 +176,11 @@ const everyPlace = async (request: Request, stand: Standing, subject: Subject): 
   });
 };
 
-const ofOneSubject = ['filter[resource]', 'filter[project][id]', 'filter[workspace][id]', 'filter[organization][name]'];
-
 const filteringPlaces = {
-  filters: [...ofOneSubject, ...needFilters],
+  filters: [
+    ...['filter[resource]', 'filter[project][id]', 'filter[workspace][id]', 'filter[organization][name]'],
+    ...needFilters,
+  ],
   notes: {
     'filter[resource]': { means: 'What is listed; projects unless a workspace is named', words: placeKinds },
     'filter[organization][name]': {

@@ -128,6 +128,16 @@ export class Request<P extends string = string, B = unknown> {
     return Object.keys(this.#incoming.query).filter(each => each.startsWith(`${name}[`));
   }
 
+  /** Where a filter that is not known would list, if it were ignored, all as if they met it. */
+  expectKnownFilters(): void {
+    const { requiredFilters = [], filters = [] } = this.#operation;
+    const known = [...requiredFilters, ...filters];
+    const unknown = this.parametersUnder('filter').find(name => !known.includes(name));
+    if (unknown === undefined) return;
+    const detail = `${unknown} is not known; there are ${known.join(', ')}`;
+    throw new Fault({ kind: 'bad parameter', parameter: unknown, detail });
+  }
+
   requiredParameter(name: string): string {
     const value = this.parameter(name);
     if (value !== undefined) return value;
