@@ -42,7 +42,7 @@ export type Piece = {
 };
 
 /** Teams times projects that a piece has at most: it is what a piece holds. */
-const mostGrants = 4000;
+const mostGrants = 2000;
 /** Members times projects: few enough that whoever may read no more is noticed soon. */
 const mostPairs = 8000;
 const mostProjects = 1000;
