@@ -473,13 +473,15 @@ describe('--demo', together, () => {
     const server = (await newGround(t)).start(['--demo']);
     await server.printed(/team-projects\/tprj-\w+'\n/);
     const lines = server.out.match(/^ {2}curl -g .*$/gm) ?? [];
-    assert.equal(lines.length, 6);
+    assert.equal(lines.length, 7);
     const counts = [];
     for (const line of lines.slice(1)) {
       const body = await pastedJson(line);
       counts.push(body.errors?.[0].status ?? body.data.length);
     }
-    assert.deepEqual(counts, [7, 1, 6, 0, '404']);
+    assert.deepEqual(counts, [7, 1, 6, 0, '404', 6]);
+    const [trial = ''] = /^ {2}curl -X PATCH(?:.|\n)*?\?dry-run=true'$/m.exec(server.out) ?? [];
+    assert.equal((await pastedJson(trial)).meta.effect['changes-count'], 2, "rita's team, and rita");
     const [change = ''] = /^ {2}curl -X PATCH(?:.|\n)*?tprj-\w+'$/m.exec(server.out) ?? [];
     assert.equal((await pastedJson(change)).data.attributes.access, 'maintain');
   });
