@@ -13,6 +13,13 @@ type Holding = Member['teams'][number];
 /** A reason, and the part of the rows that tells it. */
 type Told = { readonly gives: Permissions; readonly text: string };
 
+/** What was told within a piece: of teams without a grant, by their ids, and by grants. */
+type Known = {
+  readonly elsewhere: Map<string, readonly Told[]>;
+  readonly onDefaultProject: Map<string, readonly Told[]>;
+  readonly granted: Map<TeamGrant, readonly Told[]>;
+};
+
 /** A permission, and the parts of the rows that tell its values, lowest first. */
 type Worded = {
   readonly permission: Permission;
@@ -31,6 +38,7 @@ export class Rows {
   readonly #out: Out;
   readonly #permissions: readonly Worded[];
   readonly #projects = new Map<string, { readonly name: string; readonly parts: ReturnType<Form['ofProject']> }>();
+  #known: Known = { elsewhere: new Map(), onDefaultProject: new Map(), granted: new Map() };
   count = 0;
 
   constructor(form: Form, out: Out) {
@@ -40,30 +48,62 @@ export class Rows {
   }
 
   async add({ members, projects }: Piece): Promise<void> {
-    const everywhere = [false, true].map((onDefaultProject): Telling => {
-      const known = new Map<string, readonly Told[]>();
-      return team => once(known, team.id, () => this.#told(team, onDefaultProject));
-    });
-    const granted = new Map<TeamGrant, readonly Told[]>();
+    this.#known = { elsewhere: new Map(), onDefaultProject: new Map(), granted: new Map() };
     for (const member of members) {
-      const { teams } = member;
-      const ofMember = this.#form.ofMember(member);
-      // Where no grant adds to it, it is the same on every project.
-      const plain = everywhere.map(told => teams.flatMap(told));
-      for (const project of projects) {
-        const { grants, onDefaultProject } = project;
-        const throughout = everywhere[Number(onDefaultProject)] as Telling;
-        const byGrant = (team: Holding, grant: TeamGrant): readonly Told[] =>
-          once(granted, grant, () => this.#told(withGrant(team, grant), onDefaultProject));
-        const toldHere = (team: Holding): readonly Told[] => {
-          const grant = grants.get(team.id);
-          return grant ? byGrant(team, grant) : throughout(team);
-        };
-        const isPlain = grants.size === 0 || !teams.some(({ id }) => grants.has(id));
-        const reasons = isPlain ? plain[Number(onDefaultProject)] : teams.flatMap(toldHere);
-        if (!this.#addPlace(ofMember, this.#partsOf(project), reasons ?? [])) await this.#out.sent();
+      const place = this.#placesOf(member);
+      for (let at = 0; at < projects.length; ) {
+        at = this.#addUntilFull(projects, at, place);
+        if (at < projects.length) await this.#out.sent();
       }
     }
+  }
+
+  /** Adds places from one on, and gives back the first that there was no room for. */
+  #addUntilFull(projects: Piece['projects'], from: number, place: (project: ProjectHeld) => boolean): number {
+    let at = from;
+    while (at < projects.length) if (!place(projects[at++] as ProjectHeld)) return at;
+    return at;
+  }
+
+  #placesOf(member: Member): (project: ProjectHeld) => boolean {
+    const { teams } = member;
+    const parts = this.#form.ofMember(member);
+    // Where no grant adds to it, it is the same on every project.
+    const elsewhere = teams.flatMap(team => this.#toldOf(team, false));
+    const onDefault = teams.flatMap(team => this.#toldOf(team, true));
+    return project => {
+      const { grants, onDefaultProject } = project;
+      const isPlain = grants.size === 0 || !teams.some(({ id }) => grants.has(id));
+      const plain = onDefaultProject ? onDefault : elsewhere;
+      return this.#addPlace(parts, this.#partsOf(project), isPlain ? plain : this.#toldOn(project, teams));
+    };
+  }
+
+  /** What teams hold on a project, some of them by a grant. */
+  #toldOn({ grants, onDefaultProject }: ProjectHeld, teams: readonly Holding[]): readonly Told[] {
+    const all: Told[] = [];
+    for (const team of teams) {
+      const grant = grants.get(team.id);
+      const told = grant ? this.#toldBy(team, grant, onDefaultProject) : this.#toldOf(team, onDefaultProject);
+      for (const each of told) all.push(each);
+    }
+    return all;
+  }
+
+  /** What a team holds without a grant, told once for all its members. */
+  #toldOf(team: Holding, onDefaultProject: boolean): readonly Told[] {
+    const known = this.#known[onDefaultProject ? 'onDefaultProject' : 'elsewhere'];
+    const told = known.get(team.id) ?? this.#told(team, onDefaultProject);
+    known.set(team.id, told);
+    return told;
+  }
+
+  /** The same with a grant. */
+  #toldBy(team: Holding, by: TeamGrant, onDefaultProject: boolean): readonly Told[] {
+    const { granted } = this.#known;
+    const told = granted.get(by) ?? this.#told({ ...team, grant: by.grant, grantId: by.id }, onDefaultProject);
+    granted.set(by, told);
+    return told;
   }
 
   /** The next piece often has the same projects. */
@@ -125,16 +165,5 @@ export class Rows {
   }
 }
 
-/** Projects whose parts are kept: as many as a piece may have. */
-const mostKept = 1000;
-
-const withGrant = (team: Holding, { grant, id }: TeamGrant): Holding => ({ ...team, grant, grantId: id });
-
-type Telling = (team: Holding) => readonly Told[];
-
-/** What is made for a key once, for all who ask. */
-const once = <K, V>(known: Map<K, V>, key: K, make: () => V): V => {
-  const value = known.get(key) ?? make();
-  known.set(key, value);
-  return value;
-};
+/** Projects whose parts are kept: a few megabytes. */
+const mostKept = 4000;

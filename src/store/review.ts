@@ -45,7 +45,8 @@ export type Piece = {
 const mostGrants = 2000;
 /** Members times projects: few enough that whoever may read no more is noticed soon. */
 const mostPairs = 8000;
-const mostProjects = 1000;
+/** Few enough that they are gone before the engine takes them for lasting. */
+const mostProjects = 250;
 const mostMembers = 256;
 
 type MemberColumns = [
