@@ -150,10 +150,11 @@ class Requests {
     return rightTexts[key] ?? 'text';
   }
 
-  placesIn({ path, parameters, schema, method }: Route): Place[] {
+  placesIn({ path, parameters, choices, schema, method }: Route): Place[] {
     const inPath = [...path.matchAll(/\{\w+\}/g)].map((_, at): Place => ({ in: 'path', at }));
     const inQuery = parameters
-      .filter(name => !/^(page\[|sort$|include$)/.test(name))
+      // What takes a few words only refuses every id in the same way.
+      .filter(name => !/^(page\[|sort$|include$|dry-run$)/.test(name) && (choices?.[name] ?? []).length === 0)
       .map((at): Place => ({ in: 'query', at }));
     const inBody: Place[] = [];
     const search = (value: Json, at: (string | number)[]): void => {
