@@ -67,7 +67,7 @@ describe('a certificate of its own', together, () => {
     for (const variable of ['SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS'])
       assert.match(server.out, new RegExp(`^ {2}export ${variable}='${certificate}'$`, 'm'));
     const lines = server.out.match(/^ {2}curl (?:.*\\\n)?.*$/gm) ?? [];
-    assert.equal(lines.length, 8);
+    assert.equal(lines.length, 10);
     for (const line of lines)
       assert.match(await pasted(line), /^\{"(status":"ok|data|errors":\[\{"status":"404)/, line);
   });

@@ -123,9 +123,14 @@ for (const kind of limited)
       );
       const pool = await poolOf(world, routes);
       let asked = 0;
-      for (const { method, path } of routes) {
+      const places = {
+        'filter[project][id]': world.project,
+        'filter[workspace][id]': pool.get('workspaces')?.[0] ?? 'none',
+      };
+      for (const { method, path, parameters } of routes) {
         const address = filled(path, type => pool.get(type)?.[0] ?? 'none');
-        const query = `?filter[project][id]=${world.project}&filter[workspace][id]=${pool.get('workspaces')?.[0] ?? 'none'}`;
+        const known = Object.entries(places).filter(([name]) => parameters.includes(name));
+        const query = `?${known.map(([name, id]) => `${name}=${id}`).join('&')}`;
         const body = method === 'GET' ? undefined : {};
         const {
           status,
