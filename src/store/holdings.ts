@@ -116,7 +116,6 @@ export const usersHolding = async (
   onDefaultProject: boolean,
   needs: Needs,
   page: Page,
-  which: Sql = always,
 ): Promise<Listing<MemberHolding>> => {
   const giving = teams.map(team => [team.id, heldBy(team, onDefaultProject)] as const);
   const holders = sql`
@@ -136,7 +135,7 @@ export const usersHolding = async (
       select users.id as user_id, users.username, organization_memberships.created_at, organization_memberships.id
       from organization_memberships
       join users on users.id = organization_memberships.user_id
-      where organization_memberships.organization_id = ${organization} and ${which} and ${all(met)}`,
+      where organization_memberships.organization_id = ${organization} and ${all(met)}`,
     page,
     undefined,
     { columns: [sql`(select string_agg(team_id, ',') from team_memberships where membership_id = page.id)`] },
