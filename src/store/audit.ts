@@ -4,7 +4,7 @@
  */
 
 import { hash } from 'node:crypto';
-import { type Sql, sql, type Value } from './sql.ts';
+import { listed, sql } from './sql.ts';
 import type { Tx } from './store.ts';
 
 /** The type of an actor that is no user, team or organization but the server itself. */
@@ -96,8 +96,6 @@ export const moveHead = (tx: Tx, chain: string, { position, hash }: Head): Promi
     on conflict (chain) do update set position = excluded.position, hash = excluded.hash`);
 
 const json = (value: unknown): string | null => (value === null || value === undefined ? null : JSON.stringify(value));
-
-const listed = (values: readonly Value[]): Sql => ({ chunks: ['', ...values.slice(1).map(() => ', '), ''], values });
 
 /** Only within a write, which no other overtakes: two rows that follow the same one are refused. */
 export const addAuditEvent = async (tx: Tx, event: AuditEvent): Promise<void> => {

@@ -311,5 +311,11 @@ const addressIn = (url: string): pg.ClientConfig => {
   }
 };
 
-const textOf = ({ chunks }: Sql): string =>
-  chunks.reduce((text, chunk, index) => (index === 0 ? chunk : `${text}$${index}${chunk}`), '');
+const textOf = ({ chunks }: Sql): string => {
+  const known =
+    texts.get(chunks) ?? chunks.reduce((text, chunk, index) => (index === 0 ? chunk : `${text}$${index}${chunk}`), '');
+  texts.set(chunks, known);
+  return known;
+};
+
+const texts = new WeakMap<Sql['chunks'], string>();

@@ -13,17 +13,17 @@ const mostPrepared = 500;
 /** Whoever only reads needs not own it. */
 export const openSqlite = (path: string, { readOnly = false } = {}): Store => {
   const { database, release } = readOnly ? openReader(path) : open(path);
-  const prepared = new Map<string, StatementSync>();
+  /** By the text's own array, which is one for equal texts. */
+  const prepared = new Map<Sql['chunks'], StatementSync>();
 
   const prepare = ({ chunks }: Sql): StatementSync => {
-    const text = chunks.join('?');
-    const known = prepared.get(text);
-    const statement = known ?? database.prepare(text);
+    const known = prepared.get(chunks);
+    const statement = known ?? database.prepare(chunks.join('?'));
     if (!known) statement.setReturnArrays(true);
     // The one used last is the last to go.
-    prepared.delete(text);
-    prepared.set(text, statement);
-    if (prepared.size > mostPrepared) prepared.delete(prepared.keys().next().value as string);
+    prepared.delete(chunks);
+    prepared.set(chunks, statement);
+    if (prepared.size > mostPrepared) prepared.delete(prepared.keys().next().value as Sql['chunks']);
     return statement;
   };
 
