@@ -1,10 +1,11 @@
 /** An operation is data: the router, the OpenAPI document and the census of routes read the same list. */
 
-import type { Document } from '../wire/document.ts';
+import type { Sql } from '../store/sql.ts';
+import type { Document, Written } from '../wire/document.ts';
 import type { PageSizes } from '../wire/paging.ts';
 import type { Static, TSchema } from '../wire/schemas.ts';
 import { type Check, checker, wayTo } from '../wire/validation.ts';
-import type { Request } from './request.ts';
+import type { Incoming, Request } from './request.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
@@ -40,6 +41,8 @@ export type Note = { readonly means?: string; readonly words?: readonly string[]
 
 type Common = {
   readonly path: string;
+  /** Where it is asked, as far as the request says: the caller's standing there is known together with the caller. */
+  readonly at?: (incoming: Incoming) => Sql | undefined;
   readonly authentication: 'token';
   readonly since: Since;
   readonly summary: string;
@@ -73,6 +76,8 @@ export type Read = Common & {
   readonly check?: never;
   /** Answers JSON of its own form, where the interface does not speak JSON:API; indented, where people read it. */
   readonly plain?: boolean | 'indented';
+  /** Whether what is known of its place is all that it takes: it has no statement of its own. */
+  readonly alone?: boolean;
   readonly run: (request: Request) => Promise<object>;
 };
 
@@ -146,7 +151,7 @@ type Given<O, P extends string> = Omit<
 };
 
 export const get = <const P extends string>(
-  operation: Given<Read, P> & { readonly run: (request: Request<P>) => Promise<Document> },
+  operation: Given<Read, P> & { readonly run: (request: Request<P>) => Promise<Document | Written> },
 ): Read => ({ ...operation, authentication: 'token', method: 'GET', run: operation.run as Read['run'] });
 
 /** An answer in a form of its own. */

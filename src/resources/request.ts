@@ -4,10 +4,11 @@ import { type Caller, isUser } from '../core/authority.ts';
 import { Fault, type Flaw } from '../core/fault.ts';
 import type { Scope } from '../store/effect-scope.ts';
 import { newId, type Prefix, type Random } from '../store/id.ts';
+import type { Here } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
-import type { Document, Resource } from '../wire/document.ts';
+import { type Document, type Resource, Written } from '../wire/document.ts';
 import { etag, matches } from '../wire/etag.ts';
-import { type Extras, type Listing, type Page, pageAsked, paged, parameter, type Query } from '../wire/paging.ts';
+import { type Extras, frameOf, type Listing, type Page, pageAsked, parameter, type Query } from '../wire/paging.ts';
 import { instantOf } from '../wire/time.ts';
 import { Effects } from './effect.ts';
 import type { Operation } from './operation.ts';
@@ -27,12 +28,14 @@ type ParamNames<P extends string> = P extends `${string}:${infer Rest}`
   : never;
 
 export type Incoming = {
-  readonly caller: Caller;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: unknown;
   readonly ifMatch: string | undefined;
 };
+
+/** Who asks and, where the operation names a place, where that is in it. */
+export type Asker = { readonly caller: Caller; readonly here?: Here | undefined };
 
 /** The parameter that every write takes. */
 export const dryRun = 'dry-run';
@@ -49,6 +52,8 @@ export const namedIn = (resource: unknown, relationship: string): string | undef
 export class Request<P extends string = string, B = unknown> {
   readonly tx: Tx;
   readonly caller: Caller;
+  /** The caller in the place that the operation names; undefined where there is none. */
+  readonly here: Here | undefined;
   readonly params: Readonly<Record<ParamNames<P>, string>>;
   readonly services: Services;
   readonly now: string;
@@ -58,16 +63,17 @@ export class Request<P extends string = string, B = unknown> {
   readonly #operation: Operation;
   readonly #effects: Effects;
 
-  constructor(tx: Tx, incoming: Incoming, operation: Operation, services: Services) {
+  constructor(tx: Tx, incoming: Incoming, { caller, here }: Asker, operation: Operation, services: Services) {
     this.tx = tx;
-    this.caller = incoming.caller;
+    this.caller = caller;
+    this.here = here;
     this.params = incoming.params;
     this.services = services;
     this.now = services.now().toISOString();
     this.rawBody = incoming.body;
     this.#incoming = incoming;
     this.#operation = operation;
-    this.#effects = new Effects(tx, incoming.caller);
+    this.#effects = new Effects(tx, caller);
   }
 
   newId(prefix: Prefix): string {
@@ -247,6 +253,16 @@ export class Request<P extends string = string, B = unknown> {
 
   /** A page of a list, with the operation's own filters in its links. */
   paged<T>({ items, total }: Listing<T>, shown: (item: T) => Resource, extras?: Extras): Document {
+    return { data: items.map(shown), ...this.#frame(total, extras) };
+  }
+
+  /** The same as text, of rows that are texts. */
+  written({ items, total }: Listing<string>, shown: (row: string) => string): Written {
+    const frame = JSON.stringify(this.#frame(total));
+    return new Written(`{"data":[${items.map(shown).join(',')}],${frame.slice(1)}`, `${frame}${items}`);
+  }
+
+  #frame(total: number, extras?: Extras): Omit<Document, 'data'> {
     const path = this.#operation.path.replace(/:(\w+)/g, (_, name) =>
       encodeURIComponent(this.#incoming.params[name] ?? ''),
     );
@@ -254,13 +270,6 @@ export class Request<P extends string = string, B = unknown> {
     const others = [...(includes ? ['include'] : []), ...(sorts ? ['sort'] : [])];
     const names = [...requiredFilters, ...filters, ...others].flatMap(name => this.#namesOf(name));
     const carried = names.map(name => [name, this.parameter(name)]);
-    return paged(
-      items.map(shown),
-      total,
-      this.page,
-      `${this.services.publicUrl()}${path}`,
-      Object.fromEntries(carried),
-      extras,
-    );
+    return frameOf(total, this.page, `${this.services.publicUrl()}${path}`, Object.fromEntries(carried), extras);
   }
 }

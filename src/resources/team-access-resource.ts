@@ -10,6 +10,7 @@ import { columnsOf, grantOf } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one, pathOf, type Resource, toOne } from '../wire/document.ts';
 import { flag, oneOf, type TSchema } from '../wire/schemas.ts';
+import { template, templates } from '../wire/template.ts';
 import type { Since } from './operation.ts';
 import { pointerTo } from './request.ts';
 
@@ -81,9 +82,10 @@ export type Differences<L extends Level | WorkspaceLevel, A> = Wording & {
   readonly since: Since;
   readonly prefix: Prefix;
   readonly table: Sql;
-  /** The column of the place, and the query for the caller's standing there. */
+  /** The column of the place, and the queries for the caller's standing there: by the place, and by a grant, with the grant. */
   readonly column: Sql;
   readonly at: (id: string) => Sql;
+  readonly atGrant: (id: string) => Sql;
   readonly kind: Kind<L>;
   readonly Creation: TSchema<{ data: { attributes: A } }>;
   readonly Update: TSchema<{ data: { attributes?: A } }>;
@@ -122,7 +124,6 @@ export type Columns<L extends string> = [
   access: Access<L>,
   chosen: number | null,
   beyond: number | null,
-  createdAt: string,
 ];
 
 /** A kind of team access: how it is shown and stored, beside what it differs in. */
@@ -139,6 +140,30 @@ export const teamAccessResource = <L extends Level | WorkspaceLevel, A>(differen
 
   const documentOf = (access: TeamAccess<L>): Document => one(shown(access));
 
+  /** The same as text: grants of the same access differ in ids only. */
+  const texts = templates<string, 'id' | 'placeId' | 'teamId'>(1_000, packed => {
+    const [access, chosen, beyond] = packed.split(' ');
+    const grant = grantOf<L>(access as Access<L>, Number(chosen), Number(beyond)) as Grant<L>;
+    return template(['id', 'placeId', 'teamId'], ({ id, placeId, teamId }) =>
+      shown({ id, place: placeId, team: { id: teamId, visibility: '' }, grant }),
+    );
+  });
+
+  const textOf = ({ id, place: placeId, team, grant }: TeamAccess<L>): string => {
+    const packed = 'chosen' in grant ? `${grant.access} ${grant.chosen} ${grant.beyond}` : grant.access;
+    return texts(packed, { id, placeId, teamId: team.id });
+  };
+
+  /** The same of a row that is packed so. */
+  const packed = sql`
+    id || ' ' || team_id || ' ' || access || case when chosen is null then '' else ' ' || chosen || ' ' || beyond end`;
+
+  const textOfPacked = (row: string, placeId: string): string => {
+    const team = row.indexOf(' ') + 1;
+    const grant = row.indexOf(' ', team) + 1;
+    return texts(row.slice(grant), { id: row.slice(0, team - 1), teamId: row.slice(team, grant - 1), placeId });
+  };
+
   /** Whom and where a change to the access of these teams may touch. */
   const touching = ({ organization }: Standing, placeId: string, teams: readonly TeamAccess<L>['team'][]) => ({
     organization,
@@ -151,7 +176,7 @@ export const teamAccessResource = <L extends Level | WorkspaceLevel, A>(differen
 
   const selected = sql`
     select ${table}.id, ${table}.${column}, ${table}.team_id, teams.visibility,
-      ${table}.access, ${table}.chosen, ${table}.beyond, ${table}.created_at
+      ${table}.access, ${table}.chosen, ${table}.beyond
     from ${table}
     join teams on teams.id = ${table}.team_id`;
 
@@ -161,11 +186,6 @@ export const teamAccessResource = <L extends Level | WorkspaceLevel, A>(differen
     team: { id: team, visibility },
     grant: grantOf<L>(access, chosen, beyond) as Grant<L>,
   });
-
-  const load = async (tx: Tx, id: string): Promise<TeamAccess<L> | undefined> => {
-    const row = await tx.row<Columns<L>>(sql`${selected} where ${table}.id = ${id}`);
-    return row && fromRow(row);
-  };
 
   /** All access to one place, or what is visible of it, in the order of every list. */
   const loadAll = async (tx: Tx, placeId: string, visible = sql`1 = 1`): Promise<readonly TeamAccess<L>[]> => {
@@ -210,7 +230,20 @@ export const teamAccessResource = <L extends Level | WorkspaceLevel, A>(differen
 
   const drop = (tx: Tx, ids: readonly string[]) => tx.run(sql`delete from ${table} where id in (${ids})`);
 
-  return { ...differences, shown, documentOf, touching, selected, fromRow, load, loadAll, add, save, drop };
+  return {
+    ...differences,
+    shown,
+    documentOf,
+    textOf,
+    packed,
+    textOfPacked,
+    touching,
+    fromRow,
+    loadAll,
+    add,
+    save,
+    drop,
+  };
 };
 
 export type TeamAccessResource<L extends Level | WorkspaceLevel, A> = ReturnType<typeof teamAccessResource<L, A>>;

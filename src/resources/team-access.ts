@@ -3,79 +3,96 @@
 import type { Level, WorkspaceLevel } from '../core/access.ts';
 import { maySeeTeam, type Standing, sees } from '../core/authority.ts';
 import { found } from '../core/fault.ts';
-import { pageOf } from '../store/paging.ts';
+import { packedPageOf } from '../store/paging.ts';
 import { teamOnView, within } from '../store/sight.ts';
 import { sql } from '../store/sql.ts';
-import { everywhere, standing, standings } from '../store/standing.ts';
+import { everywhere, standings } from '../store/standing.ts';
+import { Written } from '../wire/document.ts';
+import { oneValue } from '../wire/paging.ts';
 import { oneDocument, pagedDocument } from '../wire/schemas.ts';
 import { get, list, type Operation, patch, post, remove } from './operation.ts';
-import { pointerTo, type Request } from './request.ts';
+import { type Incoming, namedIn, pointerTo, type Request } from './request.ts';
 import { about, type Columns, given, type TeamAccessResource } from './team-access-resource.ts';
 
 /** The operations on one kind of team access. An audit row about team access is one about its place. */
 export const teamAccess = <L extends Level | WorkspaceLevel, A>(
   resource: TeamAccessResource<L, A>,
 ): readonly Operation[] => {
-  const { type, since, prefix, place, table, column, at, Creation, Update, Shown } = resource;
-  const { wished, mayList, mayManage, sight, shown, documentOf, touching, selected, fromRow, load, add, save, drop } =
-    resource;
+  const { type, since, prefix, place, table, column, at, atGrant, Creation, Update, Shown } = resource;
+  const { wished, mayList, mayManage, sight, documentOf, textOf, touching, fromRow, add, save, drop } = resource;
+  const { packed, textOfPacked } = resource;
 
   const path = `/api/v2/${type}` as const;
   const common = { family: type, since };
   const answer = oneDocument(Shown);
 
+  const one = { ...common, path: `${path}/:id` as const, at: ({ params }: Incoming) => atGrant(params.id ?? '') };
+
   /** One grant, and the caller's standing in its place. */
-  const reached = async (
-    { tx, caller, params }: Request<`${typeof path}/:id`>,
-    allowed?: (standing: Standing) => boolean,
-  ) => {
-    const present = found(await load(tx, params.id));
-    const stand = found(await standing(tx, caller, at(present.place)), allowed);
-    return { present, stand };
+  const reached = ({ here }: Request, allowed?: (standing: Standing) => boolean) => {
+    const { stand, place } = found(here);
+    return { present: fromRow(place as Columns<L>), stand: found(stand, allowed) };
   };
+
+  const placeFilter = `filter[${place}][id]`;
 
   const listing = list({
     ...common,
     path,
+    at: ({ query }) => {
+      const id = oneValue(query, placeFilter);
+      return id === undefined ? undefined : at(id);
+    },
     summary: `List team access to a ${place}`,
-    requiredFilters: [`filter[${place}][id]`],
+    requiredFilters: [placeFilter],
     filters: ['filter[team][id]'],
     success: 200,
     answer: pagedDocument(Shown),
     failures: [404],
     run: async request => {
       const { tx, caller, page } = request;
-      const placeId = request.requiredParameter(`filter[${place}][id]`);
+      const placeId = request.requiredParameter(placeFilter);
       const team = request.parameter('filter[team][id]');
-      const stand = found(await standing(tx, caller, at(placeId)), mayList);
-      const rows = await pageOf<Columns<L>>(
+      const { stand } = found(request.here, ({ stand }) => mayList(stand));
+      const seen = sight(stand);
+      const isSeen = sql`exists (select 1 from teams where teams.id = ${table}.team_id and ${within(seen, caller)})`;
+      const from = sql`
+        from ${table}
+        where ${column} = ${placeId} and ${seen === 'all' ? sql`1 = 1` : isSeen}
+          and ${team === undefined ? sql`1 = 1` : sql`team_id = ${team}`}`;
+      const { items, total } = await packedPageOf(
         tx,
-        sql`${selected}
-          where ${table}.${column} = ${placeId}
-            and ${within(sight(stand), caller)}
-            and ${team === undefined ? sql`1 = 1` : sql`teams.id = ${team}`}`,
+        {
+          visible: sql`select id, team_id, access, chosen, beyond, created_at ${from}`,
+          counted: sql`select 1 as one ${from}`,
+          packed,
+        },
         page,
       );
-      return request.paged(rows, row => shown(fromRow(row)));
+      return request.written({ items, total }, row => textOfPacked(row, placeId));
     },
   });
 
   const show = get({
-    ...common,
-    path: `${path}/:id`,
+    ...one,
     summary: `Show the access of a team to a ${place}`,
+    alone: true,
     success: 200,
     answer,
     failures: [404],
     run: async request => {
-      const { present, stand } = await reached(request);
-      return documentOf(found(present, ({ team }) => sees(sight(stand), team)));
+      const { present, stand } = reached(request);
+      return new Written(`{"data":${textOf(found(present, ({ team }) => sees(sight(stand), team)))}}`);
     },
   });
 
   const create = post({
     ...common,
     path,
+    at: ({ body }) => {
+      const id = namedIn((body as { data?: unknown } | null | undefined)?.data, place);
+      return id === undefined ? undefined : at(id);
+    },
     summary: `Add team access to a ${place}`,
     audit: { resource: place, action: 'add_team' },
     body: Creation,
@@ -86,10 +103,7 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(
       const { tx, caller, now } = request;
       const placeId = request.named(place);
       // Whoever manages no such place at all learns nothing of a body that names none.
-      const stands =
-        placeId === undefined
-          ? await standings(tx, caller, everywhere(caller))
-          : [await standing(tx, caller, at(placeId))];
+      const stands = placeId === undefined ? await standings(tx, caller, everywhere(caller)) : [request.here?.stand];
       const stand = found(
         stands.find(stand => stand && mayManage(stand)),
         undefined,
@@ -115,8 +129,7 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(
   });
 
   const modify = patch({
-    ...common,
-    path: `${path}/:id`,
+    ...one,
     summary: `Update team access to a ${place}`,
     audit: { resource: place, action: 'update_team_permissions' },
     body: Update,
@@ -124,7 +137,7 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(
     answer,
     failures: [404, 412, 422],
     run: async request => {
-      const { present, stand } = await reached(request, mayManage);
+      const { present, stand } = reached(request, mayManage);
       const before = documentOf(present);
       request.expectUnchanged(before);
       const wish = wished(request.body().data.attributes);
@@ -140,14 +153,13 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(
   });
 
   const destroy = remove({
-    ...common,
-    path: `${path}/:id`,
+    ...one,
     summary: `Remove team access from a ${place}`,
     audit: { resource: place, action: 'remove_team' },
     success: 204,
     failures: [404, 412],
     run: async request => {
-      const { present, stand } = await reached(request, mayManage);
+      const { present, stand } = reached(request, mayManage);
       const before = documentOf(present);
       request.expectUnchanged(before);
       await request.affecting(touching(stand, present.place, [present.team]));

@@ -12,7 +12,7 @@ import {
 } from '../core/access.ts';
 import { mayManageTeamAccess, mayReadOrganization, visibleTeamAccess } from '../core/authority.ts';
 import { sql } from '../store/sql.ts';
-import { onProject } from '../store/standing.ts';
+import { atTeamProject, onProject } from '../store/standing.ts';
 import {
   access,
   exactly,
@@ -78,6 +78,7 @@ const teamProject = teamAccessResource({
   table: sql`team_projects`,
   column: sql`project_id`,
   at: onProject,
+  atGrant: atTeamProject,
   kind: onProjects,
   Creation,
   Update,

@@ -11,7 +11,7 @@ import {
 } from '../core/access.ts';
 import { mayAdministerWorkspace, mayReadWorkspace, visibleWorkspaceAccess } from '../core/authority.ts';
 import { sql } from '../store/sql.ts';
-import { onWorkspace } from '../store/standing.ts';
+import { atTeamWorkspace, onWorkspace } from '../store/standing.ts';
 import { linkingCreation, oneOf, optional, related, resource, type TSchema, update } from '../wire/schemas.ts';
 import { teamAccess } from './team-access.ts';
 import { teamAccessResource, valueSchema, wishOf } from './team-access-resource.ts';
@@ -56,6 +56,7 @@ const teamWorkspace = teamAccessResource({
   table: sql`team_workspaces`,
   column: sql`workspace_id`,
   at: onWorkspace,
+  atGrant: atTeamWorkspace,
   kind: onWorkspaces,
   Creation,
   Update,

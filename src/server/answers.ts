@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, type Problem } from '../core/fault.ts';
 import type { Streamed } from '../resources/operation.ts';
 import { Unavailable } from '../store/store.ts';
-import { type Document, mediaType, withoutIncluded } from '../wire/document.ts';
+import { type Document, mediaType, Written, withoutIncluded } from '../wire/document.ts';
 import {
   answerTo,
   type ErrorAnswer,
@@ -34,23 +34,23 @@ const asItIs = (text: unknown): string => text as string;
 
 export const plainMediaType = 'application/json';
 
-/** A tag is of the resource, whatever else the document includes: it must hold in an If-Match. */
-const ofTheResource = (document: object): object =>
-  'included' in document ? withoutIncluded(document as Document) : document;
+type Sent = { readonly tagged?: object | undefined; readonly type?: string; readonly indented?: boolean };
 
 export const sendDocument = (
   reply: FastifyReply,
   status: number,
   document: object,
-  {
-    tagged = ofTheResource(document),
-    type = mediaType,
-    indented = false,
-  }: { readonly tagged?: object | undefined; readonly type?: string; readonly indented?: boolean } = {},
+  { tagged, type = mediaType, indented = false }: Sent = {},
 ): FastifyReply => {
+  const written = document instanceof Written ? document : writtenOf(document, tagged, indented);
+  return sendText(reply.header('etag', etag(written.tagged)), status, type, written.text);
+};
+
+/** A tag is of the resource, whatever else the document includes: it must hold in an If-Match. */
+const writtenOf = (document: object, tagged: object | undefined, indented: boolean): Written => {
   const text = indented ? `${JSON.stringify(document, null, 2)}\n` : JSON.stringify(document);
-  const tag = etag(tagged === document ? text : JSON.stringify(tagged));
-  return sendText(reply.header('etag', tag), status, type, text);
+  const resource = tagged ?? ('included' in document ? withoutIncluded(document as Document) : undefined);
+  return new Written(text, resource && JSON.stringify(resource));
 };
 
 /** What fails on the way is cut, so that nobody takes a part for the whole. */

@@ -9,10 +9,11 @@ import { Fault, type Problem } from '../core/fault.ts';
 import { actorOf } from '../resources/authentication-token-resource.ts';
 import { withEffect } from '../resources/effect.ts';
 import { operations } from '../resources/index.ts';
-import type { Ask, Read, Stream, Write } from '../resources/operation.ts';
-import { type Incoming, Request, type Services } from '../resources/request.ts';
+import type { Ask, Operation, Read, Stream, Write } from '../resources/operation.ts';
+import { type Asker, type Incoming, Request, type Services } from '../resources/request.ts';
 import { addAuditEvent } from '../store/audit.ts';
 import { newUuid } from '../store/id.ts';
+import type { Sql } from '../store/sql.ts';
 import { type Store, type Tx, Unavailable } from '../store/store.ts';
 import { TokenUses } from '../store/token-uses.ts';
 import { acceptable } from '../wire/accept.ts';
@@ -21,7 +22,7 @@ import { mediaType } from '../wire/document.ts';
 import { largestBody, largestHead } from '../wire/limits.ts';
 import type { Query } from '../wire/paging.ts';
 import { everyAnswer, fail, isAsked, plainMediaType, sendDocument, sendFlow, sendPlain, sendText } from './answers.ts';
-import { authenticate } from './authentication.ts';
+import { authenticate, nameOf } from './authentication.ts';
 import { Ending } from './ending.ts';
 import { Metrics } from './metrics.ts';
 import { type OpenOperation, openOperations } from './open-operations.ts';
@@ -120,8 +121,13 @@ export const buildApp = ({
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     if (bytes.length === 0) return undefined;
-    (isAsked(request) ? expectJson : expectMediaType)(request.headers['content-type']);
-    return parsed(decoded(bytes), (text, done) => parse(request, text, done));
+    // What is wrong with a body is told to those who are known.
+    try {
+      (isAsked(request) ? expectJson : expectMediaType)(request.headers['content-type']);
+      return parsed(decoded(bytes), (text, done) => parse(request, text, done));
+    } catch (error) {
+      return new Unread(error);
+    }
   });
 
   const problemOfPath = (url: string): Problem => {
@@ -130,18 +136,26 @@ export const buildApp = ({
     return { kind: 'method not allowed', allowed: allowed.includes('GET') ? ['HEAD', ...allowed] : allowed };
   };
 
-  const callerOf = async (tx: Tx, request: FastifyRequest) => {
+  const knownIn = async (tx: Tx, request: FastifyRequest, place?: Sql): Promise<Asker> => {
     const now = services.now().toISOString();
-    const caller = await authenticate(tx, request.headers.authorization, services.tokenKey, now);
-    uses.note(caller.token, now);
-    return caller;
+    const known = await authenticate(tx, request.headers.authorization, services.tokenKey, now, place);
+    uses.note(known.caller.token, now);
+    return known;
+  };
+
+  /** A request as its operation sees it. */
+  const askedOf = async (tx: Tx, request: FastifyRequest, operation: Operation): Promise<Request> => {
+    const given = incoming(request);
+    const asker = await knownIn(tx, request, given && operation.at?.(given));
+    if (request.body instanceof Unread) throw request.body.reason;
+    if (!given) throw new Fault({ kind: 'not found' });
+    return new Request(tx, given, asker, operation, services);
   };
 
   const serveRead = (operation: Read) => async (request: FastifyRequest, reply: FastifyReply) => {
-    const document = await storeFor(request).read(async tx => {
-      const caller = await callerOf(tx, request);
-      return operation.run(new Request(tx, incoming(request, caller), operation, services));
-    });
+    const store = storeFor(request);
+    const run = async (tx: Tx) => operation.run(await askedOf(tx, request, operation));
+    const document = await (operation.alone ? store.look(run) : store.read(run));
     return sendDocument(reply, operation.success, document, {
       type: operation.plain ? plainMediaType : mediaType,
       indented: operation.plain === 'indented',
@@ -156,10 +170,7 @@ export const buildApp = ({
       flow,
       trailers = [],
     } = await operation.run({
-      read: work =>
-        storeFor(request).read(async tx =>
-          work(new Request(tx, incoming(request, await callerOf(tx, request)), operation, services)),
-        ),
+      read: work => storeFor(request).read(async tx => work(await askedOf(tx, request, operation))),
       form: () => {
         const form = acceptable(request.headers.accept, forms);
         if (form === undefined) throw new Fault({ kind: 'not acceptable', forms });
@@ -172,20 +183,17 @@ export const buildApp = ({
   };
 
   const serveAsk = (operation: Ask) => async (request: FastifyRequest, reply: FastifyReply) => {
-    const answer = await storeFor(request).read(async tx => {
-      const caller = await callerOf(tx, request);
-      return operation.run(new Request(tx, incoming(request, caller), operation, services));
-    });
+    const answer = await storeFor(request).read(async tx => operation.run(await askedOf(tx, request, operation)));
     return sendPlain(reply, operation.success, answer);
   };
 
   const written = (operation: Write, request: FastifyRequest) => async (tx: Tx) => {
     // Once more: what is committed is authorised by the state it is committed against.
-    const caller = await callerOf(tx, request);
-    const asked = new Request(tx, incoming(request, caller), operation, services);
-    const { isDryRun } = asked;
+    const asked = await askedOf(tx, request, operation);
+    const { caller, isDryRun } = asked;
     const changed = await operation.run(asked);
     const effects = await asked.effects();
+    const actor = { ...actorOf(caller), name: await nameOf(tx, caller) };
     const changes = [{ ...changed.change, audit: operation.audit }, ...(changed.besides ?? [])];
     for (const [index, { audit, ...change }] of changes.entries()) {
       // Of several rows that an organization gets, the first tells the effect of all.
@@ -195,7 +203,7 @@ export const buildApp = ({
         organization: change.organization,
         action: audit.action,
         resource: { type: audit.resource, id: change.id },
-        actor: { ...actorOf(caller), name: caller.name },
+        actor,
         token: caller.token,
         request: request.id,
         createdAt: services.now().toISOString(),
@@ -254,8 +262,10 @@ export const buildApp = ({
       app.route({
         method,
         url,
-        // Nobody's body is read without a token.
-        onRequest: async request => void (await storeFor(request).read(tx => callerOf(tx, request))),
+        // Nobody's body is read without a token, unless it is as small as a head.
+        onRequest: async request => {
+          if (!isSmall(request)) await storeFor(request).look(tx => knownIn(tx, request));
+        },
         bodyLimit: operation.largestBody ?? largestBody,
         config: { asks: operation.asks ?? false },
         handler: operation.asks ? serveAsk(operation) : serveWrite(operation),
@@ -268,11 +278,30 @@ const unused = (): never => {
   throw new Error('no route has a schema of the framework');
 };
 
-const incoming = (request: FastifyRequest, caller: Incoming['caller']): Incoming => {
+/** A body that is none. */
+class Unread {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    this.reason = reason;
+  }
+}
+
+const smallBody = 4 * 1024;
+const usualTypes: ReadonlySet<string> = new Set([mediaType, plainMediaType]);
+
+/** Whether a request has no body, or a small one of a usual type, of which the framework will refuse none. */
+const isSmall = ({ headers }: FastifyRequest): boolean => {
+  if (headers['transfer-encoding'] !== undefined) return false;
+  const length = Number(headers['content-length'] ?? 0);
+  return length === 0 || (length <= smallBody && usualTypes.has(headers['content-type'] ?? ''));
+};
+
+/** Undefined where the path has what is no text of ours. */
+const incoming = (request: FastifyRequest): Incoming | undefined => {
   const params = request.params as Record<string, string>;
-  if (!Object.values(params).every(isCleanText)) throw new Fault({ kind: 'not found' });
+  for (const name in params) if (!isCleanText(params[name] ?? '')) return undefined;
   return {
-    caller,
     params,
     query: request.query as Query,
     body: request.body,

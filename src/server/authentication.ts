@@ -3,7 +3,8 @@
 import type { Caller } from '../core/authority.ts';
 import { Fault } from '../core/fault.ts';
 import { single } from '../resources/authentication-token-resource.ts';
-import { sql } from '../store/sql.ts';
+import { type Sql, sql } from '../store/sql.ts';
+import { type Here, tokenInPlace } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { auditTrails, decisions, isSameHash, kept } from '../store/token.ts';
 
@@ -17,11 +18,17 @@ type Columns = [
   teamOrganization: string,
   organization: string | null,
   slot: string | null,
-  name: string,
 ];
 
-/** With what it is called now, for the audit trail to tell later. */
-export type Known = Caller & { readonly name: string };
+const columns = sql`
+  holder.id, holder.hash, holder.expired_at, holder.user_id,
+  exists (select 1 from users where users.id = holder.user_id and users.is_admin = 1), holder.team_id,
+  (select teams.organization_id from teams where teams.id = holder.team_id), holder.organization_id, holder.slot`;
+
+const count: Columns['length'] = 9;
+
+/** Who asks and, where a place was named, where that is in it; undefined where there is no such place. */
+export type Known = { readonly caller: Caller; readonly here: Here | undefined };
 
 /** Of an organization's tokens, by slot. One that this version does not know may stand for less than an owner: it is no token. */
 const kinds: ReadonlyMap<string | null, 'organization' | 'audit-trails' | 'decisions'> = new Map([
@@ -37,29 +44,44 @@ export const authenticate = async (
   header: string | undefined,
   tokenKey: string,
   now: string,
+  place?: Sql,
 ): Promise<Known> => {
   const presented = bearer.exec(header ?? '')?.[1];
   const wanted = presented === undefined ? undefined : kept(tokenKey, presented);
-  const row = wanted && (await load(tx, wanted.lookup));
-  if (presented === undefined || !wanted || !row) throw new Fault({ kind: 'unauthorized' });
-  const [token, hash, expiredAt, user, admin, team, teamOrganization, organization, slot, name] = row;
+  const found = wanted && (await load(tx, wanted.lookup, place));
+  if (presented === undefined || !wanted || !found) throw new Fault({ kind: 'unauthorized' });
+  const [, hash, expiredAt, , , , , , slot] = found.token;
   const known = slot === decisions ? kept(tokenKey, presented, slot) : wanted;
   const valid = known && isSameHash(hash, known.hash) && (expiredAt === null || expiredAt > now);
   if (!valid) throw new Fault({ kind: 'unauthorized' });
-  if (user !== null) return { token, name, kind: 'user', user, admin: admin === 1 };
-  if (team !== null) return { token, name, kind: 'team', team, organization: teamOrganization };
-  const kind = kinds.get(slot);
-  if (organization === null || kind === undefined) throw new Fault({ kind: 'unauthorized' });
-  return { token, name, kind, organization };
+  const caller = callerFrom(found.token);
+  return { caller, here: found.hereFor(caller) };
 };
 
-const load = (tx: Tx, lookup: string): Promise<Columns | undefined> =>
-  tx.row<Columns>(sql`
-    select tokens.id, tokens.hash, tokens.expired_at, tokens.user_id, users.is_admin, tokens.team_id,
-      teams.organization_id, tokens.organization_id, tokens.slot,
-      coalesce(users.username, teams.name, organizations.name)
-    from authentication_tokens as tokens
-    left join users on users.id = tokens.user_id
-    left join teams on teams.id = tokens.team_id
-    left join organizations on organizations.id = tokens.organization_id
-    where tokens.lookup = ${lookup}`);
+const load = async (tx: Tx, lookup: string, place: Sql | undefined) => {
+  if (place) return tokenInPlace<Columns>(tx, columns, count, lookup, place);
+  const token = await tx.row<Columns>(sql`
+    select ${columns}
+    from authentication_tokens as holder
+    where holder.lookup = ${lookup}`);
+  return token && { token, hereFor: () => undefined };
+};
+
+const callerFrom = ([token, , , user, admin, team, teamOrganization, organization, slot]: Columns): Caller => {
+  if (user !== null) return { token, kind: 'user', user, admin: admin === 1 };
+  if (team !== null) return { token, kind: 'team', team, organization: teamOrganization };
+  const kind = kinds.get(slot);
+  if (organization === null || kind === undefined) throw new Fault({ kind: 'unauthorized' });
+  return { token, kind, organization };
+};
+
+/** What a caller is called now, for the audit trail to tell later. */
+export const nameOf = async (tx: Tx, caller: Caller): Promise<string> => {
+  const named =
+    caller.kind === 'user'
+      ? sql`select username from users where id = ${caller.user}`
+      : caller.kind === 'team'
+        ? sql`select name from teams where id = ${caller.team}`
+        : sql`select name from organizations where id = ${caller.organization}`;
+  return (await tx.row<[name: string]>(named))?.[0] ?? '';
+};

@@ -105,7 +105,7 @@ export const startTracing = ({
   };
 
   const tracedWork =
-    (kind: 'read' | 'write', parent: Context) =>
+    (kind: 'read' | 'look' | 'write', parent: Context) =>
     <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
       around(kind, { 'db.operation.name': kind }, parent, own => store[kind](tx => work(tracedTx(tx, own))));
 
@@ -140,7 +140,12 @@ export const startTracing = ({
     },
     storeFor: request => {
       const parent = contexts.get(request) ?? ROOT_CONTEXT;
-      return { ...store, read: tracedWork('read', parent), write: tracedWork('write', parent) };
+      return {
+        ...store,
+        read: tracedWork('read', parent),
+        look: tracedWork('look', parent),
+        write: tracedWork('write', parent),
+      };
     },
     end: async () => {
       const late = new Promise<void>(resolve => setTimeout(resolve, longestFlush).unref());
@@ -155,11 +160,19 @@ const failed = (span: Span, type: string): void => {
   span.setStatus({ code: SpanStatusCode.ERROR });
 };
 
+const firstTable = (text: string): string | undefined => /\b(?:from|into|update)\s+(?!as\b)([a-z_]+)/.exec(text)?.[1];
+
+/** Without what is in parentheses: other tables are looked into on the way. */
+const withoutInner = (text: string): string => {
+  const outer = text.replace(/\([^()]*\)/g, '');
+  return outer === text ? text : withoutInner(outer);
+};
+
 /** What a statement does and to what first; of its values, nothing. */
 const summaryOf = ({ chunks }: Sql): { readonly operation: string; readonly summary: string } => {
   const text = chunks.join('?');
   const operation = /\b(select|insert|update|delete)\b/.exec(text)?.[1] ?? 'other';
-  const table = /\b(?:from|into|update)\s+([a-z_]+)/.exec(text)?.[1];
+  const table = firstTable(withoutInner(text)) ?? firstTable(text);
   return { operation, summary: table === undefined ? operation : `${operation} ${table}` };
 };
 

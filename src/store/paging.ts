@@ -14,6 +14,34 @@ const ordered = (order: Order, prefix: Sql): Sql =>
 
 const columns = (list: readonly Sql[]): Sql => list.reduce((all, next) => sql`${all}, ${next}`, sql``);
 
+/** Not a value by itself: of one that is, SQLite makes the limit a part of its plan, and plans anew each time. */
+const bound = (number: number): Sql => sql`cast(${number} as bigint)`;
+
+const offsetOf = ({ number, size }: Page): number => Math.min((number - 1) * size, Number.MAX_SAFE_INTEGER);
+
+/**
+ * One page and the total, each row packed into one text without commas: an engine gives one text for less than many values.
+ * `counted` selects as many rows as `visible`, which has the columns of the order and those that are packed.
+ */
+export const packedPageOf = async (
+  tx: Tx,
+  { visible, counted, packed }: { readonly visible: Sql; readonly counted: Sql; readonly packed: Sql },
+  page: Page,
+  order: Order = byCreation,
+): Promise<Listing<string>> => {
+  const [total = 0, rows = null] =
+    (await tx.row<[total: number, rows: string | null]>(sql`
+      select (select count(*) from (${counted}) as counted), (
+        select string_agg(${packed}, ',' order by ${ordered(order, sql`page.`)})
+        from (
+          ${visible}
+          order by ${ordered(order, sql``)}
+          limit ${bound(page.size)} offset ${bound(offsetOf(page))}
+        ) as page
+      )`)) ?? [];
+  return { items: rows?.split(',') ?? [], total };
+};
+
 /** What a page needs beside the rows: columns that are found for the rows of `page` alone, perhaps by a join, and further totals. */
 type Beside = { readonly columns?: readonly Sql[]; readonly join?: Sql; readonly totals?: readonly Sql[] };
 
@@ -21,11 +49,10 @@ type Beside = { readonly columns?: readonly Sql[]; readonly join?: Sql; readonly
 export const pageOf = async <R extends Row>(
   tx: Tx,
   visible: Sql,
-  { number, size }: Page,
+  page: Page,
   order: Order = byCreation,
   beside: Beside = {},
 ): Promise<Listing<R> & { readonly totals: readonly number[] }> => {
-  const offset = Math.min((number - 1) * size, Number.MAX_SAFE_INTEGER);
   const { totals = [] } = beside;
   const rows = await tx.rows<[total: number, ...Row]>(sql`
     with visible as (${visible})
@@ -35,7 +62,7 @@ export const pageOf = async <R extends Row>(
       select *
       from visible
       order by ${ordered(order, sql``)}
-      limit ${size} offset ${offset}
+      limit ${bound(page.size)} offset ${bound(offsetOf(page))}
     ) as page on true
     ${beside.join ?? sql``}
     order by ${ordered(order, sql`page.`)}`);

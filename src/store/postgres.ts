@@ -236,11 +236,33 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     }
   };
 
+  /** Work of one statement, which is a transaction by itself. */
+  const glance = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+    const connection = await connect();
+    let asked = false;
+    const { rows, row } = txOn(connection, limits.statement + limits.silence);
+    const once = <A, R>(ask: (statement: A) => Promise<R>) => {
+      return (statement: A): Promise<R> => {
+        if (asked) throw new Error('a look has one statement');
+        asked = true;
+        return ask(statement);
+      };
+    };
+    const refused = () => Promise.reject(new Error('a look changes nothing'));
+    try {
+      return await work({ rows: once(rows) as Tx['rows'], row: once(row) as Tx['row'], run: refused, script: refused });
+    } catch (error) {
+      throw broken.has(connection) ? new Lost(error) : error;
+    } finally {
+      connection.release(broken.has(connection));
+    }
+  };
+
   /** Begins again what was undone through nobody's fault: in the way of others, or its connection lost before the commit. */
-  const persistently = async <T>(beginning: string, work: (tx: Tx) => Promise<T>, kind: Kind): Promise<T> => {
+  const persistently = async <T>(attempt: () => Promise<T>): Promise<T> => {
     for (let tries = 1; ; tries++)
       try {
-        return await once(beginning, work, kind);
+        return await attempt();
       } catch (error) {
         const isLost = error instanceof Lost;
         if (!(isLost || isInTheWay(error)) || tries === mostAttempts || lost)
@@ -269,10 +291,11 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
 
   return {
     engine: 'postgres',
-    read: work => counted(persistently(beginRead, work, 'read')),
+    read: work => counted(persistently(() => once(beginRead, work, 'read'))),
+    look: work => counted(persistently(() => glance(work))),
     write: work => {
       const since = performance.now();
-      return counted(line.inTurn(() => persistently(beginWrite(performance.now() - since), work, 'write')));
+      return counted(line.inTurn(() => persistently(() => once(beginWrite(performance.now() - since), work, 'write'))));
     },
     alone: (work, waiting) => aloneOn((beginning, work) => once(beginning, work, 'schema'), work, waiting),
     figures: () => ({

@@ -45,28 +45,39 @@ export const openSqlite = (path: string, { readOnly = false } = {}): Store => {
 
   const failures = { gone: 0, busy: 0, full: 0 };
 
-  const within =
-    (begin: 'begin' | 'begin immediate') =>
-    <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-      inTurn(async () => {
-        try {
-          database.exec(begin);
-          const result = await work(tx);
-          database.exec('commit');
-          return result;
-        } catch (error) {
-          if (database.isTransaction) database.exec('rollback');
-          const translated = unavailable(error);
-          if (!translated) throw error;
-          failures[translated.reason]++;
-          throw translated;
-        }
-      });
+  const told = (error: unknown): unknown => {
+    const translated = unavailable(error);
+    if (translated) failures[translated.reason]++;
+    return translated ?? error;
+  };
 
-  const write = within('begin immediate');
+  /** Nobody writes meanwhile, so what it reads is of one state. */
+  const read = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+    inTurn(async () => {
+      try {
+        return await work(tx);
+      } catch (error) {
+        throw told(error);
+      }
+    });
+
+  const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+    inTurn(async () => {
+      try {
+        database.exec('begin immediate');
+        const result = await work(tx);
+        database.exec('commit');
+        return result;
+      } catch (error) {
+        if (database.isTransaction) database.exec('rollback');
+        throw told(error);
+      }
+    });
+
   return {
     engine: 'sqlite',
-    read: within('begin'),
+    read,
+    look: read,
     write,
     // One process owns the file.
     alone: write,

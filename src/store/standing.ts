@@ -1,7 +1,7 @@
 /** The one query that loads all facts about a caller where a question is asked. */
 
 import type { Access, Grant, Level, WorkspaceLevel } from '../core/access.ts';
-import type { Caller, Standing } from '../core/authority.ts';
+import type { Caller, Standing, TeamFacts } from '../core/authority.ts';
 import { Fault } from '../core/fault.ts';
 import { type Sql, sql } from './sql.ts';
 import type { Row, Tx } from './store.ts';
@@ -28,6 +28,38 @@ export const onProject = (id: string): Sql => sql`
   select organization_id, id as project_id, is_default, null as workspace_id
   from projects
   where id = ${id}`;
+
+/** Whether a project is its organization's default one: those are few, and so at hand. */
+const isDefault = (project: Sql, organization: Sql): Sql => sql`
+  case ${project} when (
+    select defaults.id
+    from projects as defaults
+    where defaults.organization_id = ${organization} and defaults.is_default = 1
+  ) then 1 else 0 end as is_default`;
+
+/** The columns of a grant, after those of its place. */
+const grantColumns = (table: Sql, column: Sql): Sql => sql`
+  ${table}.id as grant_id, ${table}.${column} as grant_place_id, ${table}.team_id as grant_team_id, teams.visibility,
+  ${table}.access, ${table}.chosen, ${table}.beyond`;
+
+/** On the project of a grant, with the grant. */
+export const atTeamProject = (id: string): Sql => sql`
+  select team_projects.organization_id, team_projects.project_id,
+    ${isDefault(sql`team_projects.project_id`, sql`team_projects.organization_id`)}, null as workspace_id,
+    ${grantColumns(sql`team_projects`, sql`project_id`)}
+  from team_projects
+  join teams on teams.id = team_projects.team_id
+  where team_projects.id = ${id}`;
+
+/** On the workspace of a grant, with the grant. */
+export const atTeamWorkspace = (id: string): Sql => sql`
+  select workspaces.organization_id, workspaces.project_id,
+    ${isDefault(sql`workspaces.project_id`, sql`workspaces.organization_id`)}, workspaces.id as workspace_id,
+    ${grantColumns(sql`team_workspaces`, sql`workspace_id`)}
+  from team_workspaces
+  join workspaces on workspaces.id = team_workspaces.workspace_id
+  join teams on teams.id = team_workspaces.team_id
+  where team_workspaces.id = ${id}`;
 
 export const onWorkspace = (id: string): Sql => onWorkspaces([id]);
 
@@ -112,51 +144,70 @@ export const inOrganizationOfMembership = (id: string): Sql => sql`
   from organization_memberships
   where id = ${id}`;
 
-/** A user has all its teams, a team token that team alone; an organization token needs none. */
-const teamsOf = (caller: Caller): Sql => {
+export const ownersTeam = 'owners';
+
+/** A team and what it holds in `place`, in one text: for both engines, many values cost more than one. */
+const packedTeam = sql`
+  teams.id || ' ' || teams.organization_access || ' ' || case when teams.name = 'owners' then 1 else 0 end
+    || ' ' || coalesce(team_projects.access, '') || ' ' || coalesce(team_projects.chosen, 0)
+    || ' ' || coalesce(team_workspaces.access, '') || ' ' || coalesce(team_workspaces.chosen, 0)`;
+
+const grantsInPlace = sql`
+  left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = place.project_id
+  left join team_workspaces
+    on team_workspaces.team_id = teams.id and team_workspaces.workspace_id = place.workspace_id`;
+
+/** The teams of `member` in `place`. */
+const memberTeams = sql`(
+  select string_agg(${packedTeam}, ',')
+  from team_memberships
+  join teams on teams.id = team_memberships.team_id
+  ${grantsInPlace}
+  where team_memberships.membership_id = member.id
+)`;
+
+/** One team, where it is of the organization of `place`. */
+const ownTeam = (id: Sql): Sql => sql`(
+  select ${packedTeam}
+  from teams
+  ${grantsInPlace}
+  where teams.id = ${id} and teams.organization_id = place.organization_id
+)`;
+
+const memberInPlace = (user: Sql): Sql => sql`
+  left join organization_memberships as member
+    on member.user_id = ${user} and member.organization_id = place.organization_id`;
+
+/** An organization may shut out the tokens of users, its own members' too. */
+const isClosedToUsers = sql`(
+  select 1 - organizations.user_tokens_enabled
+  from organizations
+  where organizations.id = place.organization_id
+)`;
+
+/** All facts about a caller in places: a user has all its teams there, a team token that team alone. */
+const factsIn = (caller: Caller, places: Sql): Sql => {
   switch (caller.kind) {
     case 'user':
       return sql`
-        left join organization_memberships as member
-          on member.user_id = ${caller.user} and member.organization_id = place.organization_id
-        left join team_memberships on team_memberships.membership_id = member.id
-        left join teams on teams.id = team_memberships.team_id`;
+        select ${isClosedToUsers}, member.id, ${memberTeams}, place.*
+        from (${places}) as place
+        ${memberInPlace(sql`${caller.user}`)}`;
     case 'team':
-      return sql`
-        left join teams on teams.id = ${caller.team} and teams.organization_id = place.organization_id
-        left join teams as member on member.id = teams.id`;
-    case 'organization':
-      return sql`
-        left join organizations as member on member.id = ${caller.organization} and member.id = place.organization_id
-        left join teams on teams.id = ${''}`;
-    case 'audit-trails':
-    case 'decisions':
-      return sql`
-        left join organizations as member on member.id = ${''}
-        left join teams on teams.id = ${''}`;
+      return sql`select 0, null, ${ownTeam(sql`${caller.team}`)}, place.* from (${places}) as place`;
+    default:
+      return sql`select 0, null, null, place.* from (${places}) as place`;
   }
 };
 
-/** An organization may shut out the tokens of users, its own members' too. */
-const isClosedTo = (caller: Caller): Sql =>
-  caller.kind === 'user'
-    ? sql`(select 1 - user_tokens_enabled from organizations where organizations.id = place.organization_id)`
-    : sql`0`;
+/** The same about whomever a token is of. */
+const factsOfHolder = sql`
+  ${isClosedToUsers}, member.id, coalesce(${memberTeams}, ${ownTeam(sql`holder.team_id`)}), place.*`;
 
 type Facts = [
+  isClosed: number | null,
   member: string | null,
-  team: string | null,
-  name: string,
-  organizationAccess: number,
-  access: Access | null,
-  chosen: number | null,
-  beyond: number | null,
-  workspaceAccess: Access<WorkspaceLevel> | null,
-  workspaceChosen: number | null,
-  workspaceBeyond: number | null,
-  grant: string | null,
-  workspaceGrant: string | null,
-  isClosed: number,
+  teams: string | null,
   organization: string,
   project: string | null,
   isDefault: number,
@@ -164,71 +215,90 @@ type Facts = [
   ...place: Row,
 ];
 
-const factsAbout = (tx: Tx, caller: Caller, places: Sql): Promise<Facts[]> =>
-  tx.rows<Facts>(sql`
-    select member.id, teams.id, teams.name, teams.organization_access,
-      team_projects.access, team_projects.chosen, team_projects.beyond,
-      team_workspaces.access, team_workspaces.chosen, team_workspaces.beyond, team_projects.id, team_workspaces.id,
-      ${isClosedTo(caller)}, place.*
-    from (${places}) as place
-    ${teamsOf(caller)}
-    left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = place.project_id
-    left join team_workspaces
-      on team_workspaces.team_id = teams.id and team_workspaces.workspace_id = place.workspace_id`);
+const countOfFacts = 7;
 
-export const ownersTeam = 'owners';
+const factsAbout = (tx: Tx, caller: Caller, places: Sql): Promise<Facts[]> => tx.rows<Facts>(factsIn(caller, places));
 
-const standingOf = (caller: Caller, facts: readonly [Facts, ...Facts[]]): Standing => {
-  const [[member, , , , , , , , , , , , , organization, project, isDefault, workspace]] = facts;
+const teamFrom = (packed: string): TeamFacts => {
+  const [id = '', organizationAccess, owners, access, chosen, onWorkspace, chosenThere] = packed.split(' ');
+  return {
+    id,
+    owners: owners === '1',
+    organizationAccess: Number(organizationAccess),
+    grant: access ? grantOf(access as Access, Number(chosen), 0) : undefined,
+    workspaceGrant: onWorkspace ? grantOf(onWorkspace as Access<WorkspaceLevel>, Number(chosenThere), 0) : undefined,
+  };
+};
+
+const standingOf = (caller: Caller, facts: Facts): Standing => {
+  const [, member, packed, organization, project, isDefault, workspace] = facts;
+  const teams = packed === null ? [] : packed.split(',').map(teamFrom);
+  const ofOrganization = caller.kind === 'organization' && caller.organization === organization;
   return {
     organization,
     project,
     onDefaultProject: isDefault === 1,
     workspace,
-    member: member !== null,
-    organizationToken: caller.kind === 'organization' && member !== null,
-    teams: facts.flatMap(([, team, name, organizationAccess, ...grants]) => {
-      if (team === null) return [];
-      const [access, chosen, beyond, workspaceAccess, workspaceChosen, workspaceBeyond, grantId, workspaceGrantId] =
-        grants;
-      const grant = grantOf(access, chosen, beyond);
-      const workspaceGrant = grantOf(workspaceAccess, workspaceChosen, workspaceBeyond);
-      const ids = { grantId: grantId ?? undefined, workspaceGrantId: workspaceGrantId ?? undefined };
-      return [{ id: team, owners: name === ownersTeam, organizationAccess, grant, workspaceGrant, ...ids }];
-    }),
+    member: member !== null || ofOrganization || (caller.kind === 'team' && teams.length > 0),
+    organizationToken: ofOrganization,
+    teams,
   };
 };
 
 /** Whether the caller belongs to an organization that is closed to its kind of token. */
-const isShutOut = ([member, , , , , , , , , , , , isClosed]: Facts): boolean => member !== null && isClosed === 1;
+const isShutOut = ([isClosed, member]: Facts): boolean => member !== null && isClosed === 1;
 
-const isSome = <T>(list: readonly T[]): list is readonly [T, ...T[]] => list.length > 0;
+/** Where a caller stands in a place, and what else its query tells of the place. */
+export type Here = { readonly stand: Standing; readonly place: Row };
 
-/** All facts about a caller in one place. To a token that the organization does not take, it is as if it were no token. */
-const factsHere = async (tx: Tx, caller: Caller, place: Sql): Promise<readonly [Facts, ...Facts[]] | undefined> => {
-  const facts = await factsAbout(tx, caller, place);
-  if (!isSome(facts)) return undefined;
-  if (isShutOut(facts[0])) throw new Fault({ kind: 'unauthorized' });
-  return facts;
+/** To a token that the organization does not take, it is as if it were no token. */
+const hereFrom = (caller: Caller, facts: Facts): Here => {
+  if (isShutOut(facts)) throw new Fault({ kind: 'unauthorized' });
+  return { stand: standingOf(caller, facts), place: facts.slice(countOfFacts) };
 };
 
 /** Undefined where there is no such place. */
-export const standing = async (tx: Tx, caller: Caller, place: Sql): Promise<Standing | undefined> => {
-  const facts = await factsHere(tx, caller, place);
-  return facts && standingOf(caller, facts);
+const factsHere = async (tx: Tx, caller: Caller, place: Sql): Promise<Here | undefined> => {
+  const [facts] = await factsAbout(tx, caller, place);
+  return facts && hereFrom(caller, facts);
 };
+
+/**
+ * A token and its holder's standing in a place in one statement: the columns of the token as they are asked for, and a word
+ * on the standing for whoever the token turns out to be.
+ */
+export const tokenInPlace = async <T extends Row>(
+  tx: Tx,
+  columns: Sql,
+  count: T['length'],
+  lookup: string,
+  places: Sql,
+): Promise<{ readonly token: T; readonly hereFor: (caller: Caller) => Here | undefined } | undefined> => {
+  const row = await tx.row(sql`
+    select ${columns}, ${factsOfHolder}
+    from authentication_tokens as holder
+    left join (${places}) as place on true
+    ${memberInPlace(sql`holder.user_id`)}
+    where holder.lookup = ${lookup}`);
+  if (!row) return undefined;
+  const facts = row.slice(count) as Facts;
+  const isThere = facts[3] !== null;
+  return { token: row as T, hereFor: caller => (isThere ? hereFrom(caller, facts) : undefined) };
+};
+
+/** Undefined where there is no such place. */
+export const standing = async (tx: Tx, caller: Caller, place: Sql): Promise<Standing | undefined> =>
+  (await factsHere(tx, caller, place))?.stand;
 
 /** The caller's standing in each of several places, those left out that do not take its token. */
 export const standings = async (tx: Tx, caller: Caller, places: Sql): Promise<Standing[]> => {
-  const facts = (await factsAbout(tx, caller, places)).filter(fact => !isShutOut(fact));
-  const placeOf = ([, , , , , , , , , , , , , organization, project, , workspace]: Facts) =>
-    `${organization} ${project} ${workspace}`;
-  return [...Map.groupBy(facts, placeOf).values()].map(here => standingOf(caller, here as [Facts, ...Facts[]]));
+  const facts = await factsAbout(tx, caller, places);
+  return facts.filter(fact => !isShutOut(fact)).map(fact => standingOf(caller, fact));
 };
 
 /** The caller's standing where a team is in question, and the team. */
 export const standingAtTeam = async (tx: Tx, caller: Caller, id: string) => {
-  const facts = await factsHere(
+  const here = await factsHere(
     tx,
     caller,
     sql`
@@ -237,15 +307,15 @@ export const standingAtTeam = async (tx: Tx, caller: Caller, id: string) => {
       from teams
       where id = ${id}`,
   );
-  if (!facts) return undefined;
-  const [name, visibility, memberTokens] = facts[0].slice(17) as [string, string, number];
+  if (!here) return undefined;
+  const [name, visibility, memberTokens] = here.place as [string, string, number];
   const team = { id, visibility, owners: name === ownersTeam, memberTokens: memberTokens === 1 };
-  return { stand: standingOf(caller, facts), team };
+  return { stand: here.stand, team };
 };
 
 /** The caller's standing on a project or a workspace, and what the two are called. */
 export const standingWithNames = async (tx: Tx, caller: Caller, kind: 'projects' | 'workspaces', id: string) => {
-  const facts = await factsHere(
+  const here = await factsHere(
     tx,
     caller,
     kind === 'projects'
@@ -260,26 +330,28 @@ export const standingWithNames = async (tx: Tx, caller: Caller, kind: 'projects'
         join projects on projects.id = workspaces.project_id
         where workspaces.id = ${id}`,
   );
-  if (!facts) return undefined;
-  const [project, workspace] = facts[0].slice(17) as [string, string | null];
-  return { stand: standingOf(caller, facts), names: { project, workspace } };
+  if (!here) return undefined;
+  const [project, workspace] = here.place as [string, string | null];
+  return { stand: here.stand, names: { project, workspace } };
 };
 
-/** The caller's standing in an organization, and of that what answers tell: how far its audit trail is, which every change moves on. */
+/** An organization, what answers tell of it, and how far its audit trail is, which every change moves on. */
+export const inOrganizationWithRevision = (name: string): Sql => sql`
+  select organizations.id as organization_id, null as project_id, 0 as is_default, null as workspace_id,
+    organizations.name, organizations.user_tokens_enabled, audit_heads.position
+  from organizations
+  left join audit_heads on audit_heads.chain = organizations.id
+  where lower(organizations.name) = lower(cast(${name} as ctext))`;
+
 export const standingWithRevision = async (tx: Tx, caller: Caller, organization: string) => {
-  const facts = await factsHere(
-    tx,
-    caller,
-    sql`
-      select organizations.id as organization_id, null as project_id, 0 as is_default, null as workspace_id,
-        organizations.name, organizations.user_tokens_enabled, audit_heads.position
-      from organizations
-      left join audit_heads on audit_heads.chain = organizations.id
-      where lower(organizations.name) = lower(cast(${organization} as ctext))`,
-  );
-  if (!facts) return undefined;
-  const [name, userTokens, revision] = facts[0].slice(17) as [string, number, number | null];
-  return { stand: standingOf(caller, facts), name, userTokens: userTokens === 1, revision: revision ?? 0 };
+  const here = await factsHere(tx, caller, inOrganizationWithRevision(organization));
+  return here && withRevision(here);
+};
+
+/** What that tells. */
+export const withRevision = ({ stand, place }: Here) => {
+  const [name, userTokens, revision] = place as [string, number, number | null];
+  return { stand, name, userTokens: userTokens === 1, revision: revision ?? 0 };
 };
 
 /** A grant on a project or a workspace in one text, as a page aggregates those of the caller's teams. */
@@ -304,7 +376,7 @@ export const unpackedGrants = <L extends Level | WorkspaceLevel = Level>(text: s
 
 /** The caller's standing in an organization, and the grants of its teams on projects, equal ones once. */
 export const standingWithGrants = async (tx: Tx, caller: Caller, organization: string) => {
-  const facts = await factsHere(
+  const here = await factsHere(
     tx,
     caller,
     sql`
@@ -319,7 +391,7 @@ export const standingWithGrants = async (tx: Tx, caller: Caller, organization: s
       from organizations
       where lower(name) = lower(cast(${organization} as ctext))`,
   );
-  return facts && { stand: standingOf(caller, facts), grants: unpackedGrants(facts[0].slice(17)[0] as string | null) };
+  return here && { stand: here.stand, grants: unpackedGrants(here.place[0] as string | null) };
 };
 
 export const columnsOf = (grant: Grant<string>) =>

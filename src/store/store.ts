@@ -18,6 +18,8 @@ export type Store = {
   readonly engine: 'sqlite' | 'postgres';
   /** Sees one committed state throughout. */
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** A read of one statement, which sees one state by itself. */
+  look<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** All or nothing: what `work` writes is durable when the promise resolves, and undone when it rejects. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** A write to the schema, which no other process is allowed meanwhile; `waiting` is told while another has its turn. */

@@ -20,6 +20,17 @@ export type Document = {
   readonly meta?: Readonly<Record<string, unknown>>;
 };
 
+/** A document that is text already; its tag may be of what it was made of, where that is less. */
+export class Written {
+  readonly text: string;
+  readonly tagged: string;
+
+  constructor(text: string, tagged = text) {
+    this.text = text;
+    this.tagged = tagged;
+  }
+}
+
 export const mediaType = 'application/vnd.api+json';
 
 /** `included` are whole resources that the document names, each once; absent when none was asked for. */

@@ -8,11 +8,16 @@ export type Page = { readonly number: number; readonly size: number };
 
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A query parameter's one value. */
-export const parameter = (query: Query, name: string): string | undefined => {
+/** A query parameter's one value, if it has one. */
+export const oneValue = (query: Query, name: string): string | undefined => {
   const value = query[name];
   // No text of ours holds a NUL, and not every database can be asked for one.
-  if (value === undefined || typeof value === 'string') return value?.replaceAll('\0', '\ufffd');
+  return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : undefined;
+};
+
+/** The same, which must not have several. */
+export const parameter = (query: Query, name: string): string | undefined => {
+  if (query[name] === undefined || typeof query[name] === 'string') return oneValue(query, name);
   throw new Fault({ kind: 'bad parameter', parameter: name, detail: `${name} is given more than once` });
 };
 
@@ -56,27 +61,22 @@ export const placeOf = ({ number, size }: Page, total: number) => {
   return { pages, previous: number > 1 ? Math.min(number - 1, pages) : null, next: number < pages ? number + 1 : null };
 };
 
-/** `address` is the list's full URL without a query; `filters` are the parameters that the links carry on. */
-export const paged = (
-  data: readonly Resource[],
+/** The rest of a page, beside its data: `address` is the list's full URL without a query; `filters` are the parameters that the links carry on. */
+export const frameOf = (
   total: number,
   page: Page,
   address: string,
   filters: Readonly<Record<string, string | undefined>>,
   { included, meta }: Extras = {},
-): Document => {
+): Omit<Document, 'data'> => {
   const { number, size } = page;
   const { pages, previous, next } = placeOf(page, total);
-  const link = (page: number | null): string | null => {
-    if (page === null) return null;
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(filters)) if (value !== undefined) query.append(name, value);
-    query.append('page[number]', `${page}`);
-    query.append('page[size]', `${size}`);
-    return `${address}?${query}`;
-  };
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filters)) if (value !== undefined) query.append(name, value);
+  const kept = query.size > 0 ? `${query}&` : '';
+  const link = (page: number | null): string | null =>
+    page === null ? null : `${address}?${kept}page%5Bnumber%5D=${page}&page%5Bsize%5D=${size}`;
   return {
-    data,
     ...(included && { included }),
     links: { self: link(number), first: link(1), prev: link(previous), next: link(next), last: link(pages) },
     meta: {

@@ -1,7 +1,7 @@
 import type { Sql } from '../../src/store/sql.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
 
-export type Entry = { readonly kind: 'read' | 'write'; readonly statements: Sql[] };
+export type Entry = { readonly kind: 'read' | 'look' | 'write'; readonly statements: Sql[] };
 
 /** A store that keeps every statement, piece of work by piece of work; `before` may fail one of them. */
 export const recording = (store: Store, log: Entry[], before: (statement: Sql) => void = () => {}): Store => {
@@ -27,5 +27,5 @@ export const recording = (store: Store, log: Entry[], before: (statement: Sql) =
       log.push(entry);
       return store[kind](tx => work(recorded(tx, entry)));
     };
-  return { ...store, read: within('read'), write: within('write') };
+  return { ...store, read: within('read'), look: within('look'), write: within('write') };
 };

@@ -23,6 +23,7 @@ export const rehearsing = (store: Store): Rehearsing => {
   return {
     ...store,
     read: work => (stage ? work(stage) : store.read(work)),
+    look: work => (stage ? work(stage) : store.look(work)),
     write: work => (stage ? scene(stage, work) : store.write(work)),
     rehearse: async <T>(work: () => Promise<T>): Promise<T> => {
       let outcome: { result: T } | undefined;

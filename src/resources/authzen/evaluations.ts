@@ -19,7 +19,7 @@ import {
   questionOf,
   type semantics,
 } from './shapes.ts';
-import { type Asking, asked, knowledge } from './subjects.ts';
+import { type Asking, asked, atOrganization, knowledge } from './subjects.ts';
 
 /** A question that the caller may ask. */
 const allowed = ({ caller }: Request, { stand }: Asking, body: Static<typeof Evaluation>): Question =>
@@ -82,7 +82,13 @@ const many = async (
   return { evaluations: decisions };
 };
 
-const common = { family: 'authzen', since: 'not of the interface', success: 200, failures: [] } as const;
+const common = {
+  family: 'authzen',
+  since: 'not of the interface',
+  at: atOrganization,
+  success: 200,
+  failures: [],
+} as const;
 
 export const evaluations = [
   ask({

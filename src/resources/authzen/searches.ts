@@ -22,7 +22,7 @@ import {
   results,
   SubjectSearch,
 } from './shapes.ts';
-import { type Asking, asked, type Known, knowledge } from './subjects.ts';
+import { type Asking, asked, atOrganization, type Known, knowledge } from './subjects.ts';
 
 const nothingFound: Listing<never> = { items: [], total: 0 };
 
@@ -141,7 +141,13 @@ const actionsFound = async (
   return actionsOn(resource.type).filter(name => isPermitted(knows, asking, { subject, action: { name }, resource }));
 };
 
-const common = { family: 'authzen', since: 'not of the interface', success: 200, failures: [] } as const;
+const common = {
+  family: 'authzen',
+  since: 'not of the interface',
+  at: atOrganization,
+  success: 200,
+  failures: [],
+} as const;
 
 export const searches = [
   ask({

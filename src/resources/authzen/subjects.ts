@@ -4,9 +4,9 @@ import { mayAsk, mayAskAboutAnyone, type Standing } from '../../core/authority.t
 import { Fault, found } from '../../core/fault.ts';
 import type { Holding } from '../../store/holdings.ts';
 import { type Facts, factsAbout, type Named, type TokenAsked, tokensAsked } from '../../store/questions.ts';
-import { standingWithRevision } from '../../store/standing.ts';
+import { inOrganizationWithRevision, withRevision } from '../../store/standing.ts';
 import { single } from '../authentication-token-resource.ts';
-import type { Request } from '../request.ts';
+import type { Incoming, Request } from '../request.ts';
 
 /** An organization that is asked, and how the caller stands there. */
 export type Asking = {
@@ -19,13 +19,16 @@ export type Asking = {
 
 type InOrganization<B> = Request<`/organizations/:organization/${string}`, B>;
 
+/** Where every question is asked. */
+export const atOrganization = ({ params }: Incoming) => inOrganizationWithRevision(params.organization ?? '');
+
 /** Whoever may ask nothing of the kind here learns nothing of its flaws, nor whether there is such an organization. */
 export const asked = async <B>(
   request: InOrganization<B>,
   may = mayAsk,
 ): Promise<{ readonly asking: Asking; readonly body: B }> => {
-  const { tx, caller, params } = request;
-  const here = found(await standingWithRevision(tx, caller, params.organization), ({ stand }) => may(stand, caller));
+  const { caller } = request;
+  const here = found(request.here && withRevision(request.here), ({ stand }) => may(stand, caller));
   if (request.rawBody === undefined) throw new Fault({ kind: 'bad request', detail: 'The body is empty.' });
   const revision = mayAskAboutAnyone(here.stand, caller) ? here.revision : undefined;
   return { asking: { ...here, revision }, body: request.body() };
