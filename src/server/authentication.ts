@@ -22,7 +22,7 @@ type Columns = [
 
 const columns = sql`
   holder.id, holder.hash, holder.expired_at, holder.user_id,
-  exists (select 1 from users where users.id = holder.user_id and users.is_admin = 1), holder.team_id,
+  case when holder.user_id in (select users.id from users where users.is_admin = 1) then 1 else 0 end, holder.team_id,
   (select teams.organization_id from teams where teams.id = holder.team_id), holder.organization_id, holder.slot`;
 
 const count: Columns['length'] = 9;
@@ -59,7 +59,8 @@ export const authenticate = async (
 };
 
 const load = async (tx: Tx, lookup: string, place: Sql | undefined) => {
-  if (place) return tokenInPlace<Columns>(tx, columns, count, lookup, place);
+  const inPlace = place && (await tokenInPlace<Columns>(tx, columns, count, lookup, place));
+  if (inPlace) return inPlace;
   const token = await tx.row<Columns>(sql`
     select ${columns}
     from authentication_tokens as holder

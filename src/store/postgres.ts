@@ -236,21 +236,13 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     }
   };
 
-  /** Work of one statement, which is a transaction by itself. */
+  /** Statements that are transactions by themselves. */
   const glance = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
     const connection = await connect();
-    let asked = false;
     const { rows, row } = txOn(connection, limits.statement + limits.silence);
-    const once = <A, R>(ask: (statement: A) => Promise<R>) => {
-      return (statement: A): Promise<R> => {
-        if (asked) throw new Error('a look has one statement');
-        asked = true;
-        return ask(statement);
-      };
-    };
     const refused = () => Promise.reject(new Error('a look changes nothing'));
     try {
-      return await work({ rows: once(rows) as Tx['rows'], row: once(row) as Tx['row'], run: refused, script: refused });
+      return await work({ rows, row, run: refused, script: refused });
     } catch (error) {
       throw broken.has(connection) ? new Lost(error) : error;
     } finally {

@@ -146,31 +146,33 @@ export const inOrganizationOfMembership = (id: string): Sql => sql`
 
 export const ownersTeam = 'owners';
 
+/** The few teams that hold anything for their organization: an index has them, in the same words. */
+const holdsForOrganization = sql`(teams.organization_access <> 0 or teams.name = 'owners')`;
+
 /** A team and what it holds in `place`, in one text: for both engines, many values cost more than one. */
-const packedTeam = sql`
-  teams.id || ' ' || teams.organization_access || ' ' || case when teams.name = 'owners' then 1 else 0 end
+const packedTeam = (id: Sql): Sql => sql`
+  ${id} || ' ' || coalesce(teams.organization_access, 0) || ' ' || case when teams.name = 'owners' then 1 else 0 end
     || ' ' || coalesce(team_projects.access, '') || ' ' || coalesce(team_projects.chosen, 0)
     || ' ' || coalesce(team_workspaces.access, '') || ' ' || coalesce(team_workspaces.chosen, 0)`;
 
-const grantsInPlace = sql`
-  left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = place.project_id
-  left join team_workspaces
-    on team_workspaces.team_id = teams.id and team_workspaces.workspace_id = place.workspace_id`;
+const grantsInPlace = (id: Sql): Sql => sql`
+  left join team_projects on team_projects.team_id = ${id} and team_projects.project_id = place.project_id
+  left join team_workspaces on team_workspaces.team_id = ${id} and team_workspaces.workspace_id = place.workspace_id`;
 
 /** The teams of `member` in `place`. */
 const memberTeams = sql`(
-  select string_agg(${packedTeam}, ',')
+  select string_agg(${packedTeam(sql`team_memberships.team_id`)}, ',')
   from team_memberships
-  join teams on teams.id = team_memberships.team_id
-  ${grantsInPlace}
+  left join teams on teams.id = team_memberships.team_id and ${holdsForOrganization}
+  ${grantsInPlace(sql`team_memberships.team_id`)}
   where team_memberships.membership_id = member.id
 )`;
 
 /** One team, where it is of the organization of `place`. */
 const ownTeam = (id: Sql): Sql => sql`(
-  select ${packedTeam}
+  select ${packedTeam(sql`teams.id`)}
   from teams
-  ${grantsInPlace}
+  ${grantsInPlace(sql`teams.id`)}
   where teams.id = ${id} and teams.organization_id = place.organization_id
 )`;
 
@@ -265,7 +267,7 @@ const factsHere = async (tx: Tx, caller: Caller, place: Sql): Promise<Here | und
 
 /**
  * A token and its holder's standing in a place in one statement: the columns of the token as they are asked for, and a word
- * on the standing for whoever the token turns out to be.
+ * on the standing for whoever the token turns out to be. Undefined where either is not found.
  */
 export const tokenInPlace = async <T extends Row>(
   tx: Tx,
@@ -273,17 +275,14 @@ export const tokenInPlace = async <T extends Row>(
   count: T['length'],
   lookup: string,
   places: Sql,
-): Promise<{ readonly token: T; readonly hereFor: (caller: Caller) => Here | undefined } | undefined> => {
+): Promise<{ readonly token: T; readonly hereFor: (caller: Caller) => Here } | undefined> => {
   const row = await tx.row(sql`
     select ${columns}, ${factsOfHolder}
     from authentication_tokens as holder
-    left join (${places}) as place on true
+    cross join (${places}) as place
     ${memberInPlace(sql`holder.user_id`)}
     where holder.lookup = ${lookup}`);
-  if (!row) return undefined;
-  const facts = row.slice(count) as Facts;
-  const isThere = facts[3] !== null;
-  return { token: row as T, hereFor: caller => (isThere ? hereFrom(caller, facts) : undefined) };
+  return row && { token: row as T, hereFor: caller => hereFrom(caller, row.slice(count) as Facts) };
 };
 
 /** Undefined where there is no such place. */

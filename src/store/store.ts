@@ -18,7 +18,7 @@ export type Store = {
   readonly engine: 'sqlite' | 'postgres';
   /** Sees one committed state throughout. */
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** A read of one statement, which sees one state by itself. */
+  /** The same for what needs no more than one statement: another would see a state of its own. */
   look<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** All or nothing: what `work` writes is durable when the promise resolves, and undone when it rejects. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
