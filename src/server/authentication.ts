@@ -13,7 +13,7 @@ type Columns = [
   hash: string,
   expiredAt: string | null,
   user: string | null,
-  admin: number,
+  admin: number | null,
   team: string | null,
   teamOrganization: string,
   organization: string | null,
@@ -21,9 +21,13 @@ type Columns = [
 ];
 
 const columns = sql`
-  holder.id, holder.hash, holder.expired_at, holder.user_id,
-  case when holder.user_id in (select users.id from users where users.is_admin = 1) then 1 else 0 end, holder.team_id,
+  holder.id, holder.hash, holder.expired_at, holder.user_id, admins.is_admin, holder.team_id,
   (select teams.organization_id from teams where teams.id = holder.team_id), holder.organization_id, holder.slot`;
+
+/** Tokens, and which of their holders are site admins. */
+const holders = sql`
+  authentication_tokens as holder
+  left join users as admins on admins.id = holder.user_id and admins.is_admin = 1`;
 
 const count: Columns['length'] = 9;
 
@@ -59,11 +63,11 @@ export const authenticate = async (
 };
 
 const load = async (tx: Tx, lookup: string, place: Sql | undefined) => {
-  const inPlace = place && (await tokenInPlace<Columns>(tx, columns, count, lookup, place));
+  const inPlace = place && (await tokenInPlace<Columns>(tx, { columns, count, holders }, lookup, place));
   if (inPlace) return inPlace;
   const token = await tx.row<Columns>(sql`
     select ${columns}
-    from authentication_tokens as holder
+    from ${holders}
     where holder.lookup = ${lookup}`);
   return token && { token, hereFor: () => undefined };
 };

@@ -271,14 +271,13 @@ const factsHere = async (tx: Tx, caller: Caller, place: Sql): Promise<Here | und
  */
 export const tokenInPlace = async <T extends Row>(
   tx: Tx,
-  columns: Sql,
-  count: T['length'],
+  { columns, count, holders }: { readonly columns: Sql; readonly count: T['length']; readonly holders: Sql },
   lookup: string,
   places: Sql,
 ): Promise<{ readonly token: T; readonly hereFor: (caller: Caller) => Here } | undefined> => {
   const row = await tx.row(sql`
     select ${columns}, ${factsOfHolder}
-    from authentication_tokens as holder
+    from ${holders}
     cross join (${places}) as place
     ${memberInPlace(sql`holder.user_id`)}
     where holder.lookup = ${lookup}`);
