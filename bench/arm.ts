@@ -34,6 +34,8 @@ export type Embedded = Named & {
   readonly kind: 'embedded';
   /** For about so many seconds; undefined for what it cannot express. */
   readonly measure: (operation: Operation, seconds: number) => Promise<Sample | undefined>;
+  /** The processes of its database, where that is not within it. */
+  readonly database?: () => readonly number[];
 };
 
 export type Arm = Served | Embedded;

@@ -21,6 +21,9 @@ export type Operation = (typeof operations)[number];
 /** Those that change something, durably. */
 export const writes: readonly Operation[] = ['create', 'update', 'delete', '95 % decisions, 5 % writes'];
 
+/** Those whose requests can be sent once each. */
+export const once: readonly Operation[] = ['create', 'delete'];
+
 export type Call = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;

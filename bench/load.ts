@@ -1,0 +1,62 @@
+/** Measures a server while another process puts it under load. */
+
+import type { HttpRequest, Served } from './arm.ts';
+import { Child } from './children.ts';
+import { arePinned, onLoadCore } from './cores.ts';
+import { cpuOf, forgetPeak, peakOf } from './cpu.ts';
+import type { FromGenerator, Latency, Load, Outcome, ToGenerator } from './generator.ts';
+import { type Operation, once } from './operations.ts';
+
+/** CPU in microseconds for each request. */
+export type Measured = {
+  readonly cpu: number;
+  readonly database: number;
+  readonly rate: number;
+  readonly memory: number;
+  readonly latency: Latency;
+};
+
+export type Manner = { readonly connections: number; readonly seconds: number; readonly rate?: number };
+
+export class Generator {
+  readonly #child = new Child<ToGenerator, FromGenerator>('generator.ts', onLoadCore);
+
+  /** An answer that is no success fails the run: what refuses is fast. */
+  async measured(arm: Served, operation: Operation, manner: Manner): Promise<Measured | undefined> {
+    const requests = await arm.requests(operation);
+    return requests && this.sent(arm, requests, operation, manner);
+  }
+
+  async sent(arm: Served, requests: readonly HttpRequest[], operation: Operation, manner: Manner): Promise<Measured> {
+    const where = `${arm.name}, ${operation}`;
+    if (requests.length === 0) throw new Error(`${where}: there is nothing to send`);
+    const load: Load = { port: arm.port, requests, once: once.includes(operation), alone: arePinned, ...manner };
+    await this.#told({ prepare: load }, where);
+    forgetPeak(arm.server());
+    const before = { server: cpuOf(arm.server()), database: cpuOf(arm.database()) };
+    const { done } = (await this.#told('go', where)) as { readonly done: Outcome };
+    const spent = cpuOf(arm.server()) - before.server;
+    const besides = cpuOf(arm.database()) - before.database;
+    if (done.refused > 0)
+      throw new Error(
+        `${where}: ${done.refused} of ${done.answered} were refused, such as ${done.refusals.join('\n')}`,
+      );
+    return {
+      cpu: spent / done.answered,
+      database: besides / done.answered,
+      rate: done.answered / done.seconds,
+      memory: peakOf(arm.server()),
+      latency: done.latency,
+    };
+  }
+
+  async #told(told: ToGenerator, where: string): Promise<FromGenerator> {
+    const said = await this.#child.ask(told);
+    if (typeof said === 'object' && 'failed' in said) throw new Error(`${where}: ${said.failed}`);
+    return said;
+  }
+
+  end(): Promise<void> {
+    return this.#child.end();
+  }
+}

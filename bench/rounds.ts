@@ -1,0 +1,62 @@
+/** All arms in turn, operation by operation, round by round: what else the machine does falls on all of them. */
+
+import type { Arm } from './arm.ts';
+import { cpuOf } from './cpu.ts';
+import type { Generator, Measured } from './load.ts';
+import type { Operation } from './operations.ts';
+
+export type Plan = {
+  readonly operations: readonly Operation[];
+  readonly rounds: number;
+  /** Of each measurement, closed and open. */
+  readonly seconds: number;
+  readonly connections: number;
+  /** Also at half of the rate. */
+  readonly atHalfLoad: boolean;
+};
+
+/** Of one operation and one arm, a measurement for each round. */
+export type Taken = { readonly operation: Operation; readonly arm: Arm; readonly rounds: Measured[] };
+
+const unknown = { p50: Number.NaN, p99: Number.NaN, p999: Number.NaN };
+
+const once = async (
+  arm: Arm,
+  operation: Operation,
+  { seconds, connections, atHalfLoad }: Plan,
+  generator: Generator,
+): Promise<Measured | undefined> => {
+  if (arm.kind === 'embedded') {
+    const before = cpuOf(arm.database?.() ?? []);
+    const sample = await arm.measure(operation, seconds);
+    if (!sample) return undefined;
+    const spent = cpuOf(arm.database?.() ?? []) - before;
+    return { ...sample, database: spent / (sample.rate * seconds), latency: unknown };
+  }
+  const closed = await generator.measured(arm, operation, { connections, seconds });
+  if (!closed || !atHalfLoad) return closed && { ...closed, latency: unknown };
+  const open = await generator.measured(arm, operation, { connections, seconds, rate: closed.rate / 2 });
+  return open && { ...closed, latency: open.latency };
+};
+
+/** The first round is to warm up, takes longer and does not count. */
+export const inRounds = async (
+  arms: readonly Arm[],
+  plan: Plan,
+  generator: Generator,
+  progress: (what: string) => void,
+): Promise<readonly Taken[]> => {
+  const taken: Taken[] = plan.operations.flatMap(operation => arms.map(arm => ({ operation, arm, rounds: [] })));
+  const impossible = new Set<Taken>();
+  for (let round = 0; round <= plan.rounds; round++)
+    for (const each of taken) {
+      const { operation, arm, rounds } = each;
+      progress(`${round === 0 ? 'warming up' : `round ${round} of ${plan.rounds}`}: ${operation}, ${arm.name}`);
+      if (impossible.has(each)) continue;
+      const warming = { ...plan, seconds: Math.max(1, plan.seconds), atHalfLoad: false };
+      const measured = await once(arm, operation, round === 0 ? warming : plan, generator);
+      if (!measured) impossible.add(each);
+      else if (round > 0) rounds.push(measured);
+    }
+  return taken;
+};
