@@ -4,7 +4,8 @@ import { connect, type Socket } from 'node:net';
 
 export type Answered = (status: number, text: string) => void;
 
-const room = 64 * 1024;
+/** What is read is taken at once, so that all connections share the room. */
+const room = Buffer.allocUnsafe(64 * 1024);
 const endOfHead = '\r\n\r\n';
 
 export class Connection {
@@ -22,7 +23,7 @@ export class Connection {
   private constructor(port: number, connected: () => void, failed: (error: Error) => void) {
     this.#failed = failed;
     const onread = {
-      buffer: Buffer.allocUnsafe(room),
+      buffer: room,
       callback: (count: number, buffer: Uint8Array) => {
         this.#take((buffer as Buffer).toString('latin1', 0, count));
         return true;
@@ -87,7 +88,10 @@ export class Connection {
           return;
         }
         const size = Number.parseInt(this.#size + piece.slice(at, end), 16);
-        if (Number.isNaN(size)) return this.#failed(new Error('an answer in chunks has no size where one should be'));
+        if (Number.isNaN(size)) {
+          this.#failed(new Error('an answer in chunks has no size where one should be'));
+          return;
+        }
         this.#size = '';
         at = end + 1;
         // What ends a chunk, and all of them, is an empty line.

@@ -37,6 +37,9 @@ export type FromGenerator = 'ready' | { readonly done: Outcome } | { readonly fa
 
 const say = (message: FromGenerator): void => void process.send?.(message);
 
+/** Connections that are opened together, fewer than a server lets wait. */
+const atOnce = 200;
+
 class Run {
   readonly #load: Load;
   readonly #requests: readonly Buffer[];
@@ -49,7 +52,6 @@ class Run {
   #sent = 0;
   #refused = 0;
   #waiting = 0;
-  readonly #idle: Connection[] = [];
 
   private constructor(load: Load, connections: Connection[]) {
     this.#load = load;
@@ -59,8 +61,13 @@ class Run {
   }
 
   static async ready(load: Load, failed: (error: Error) => void): Promise<Run> {
-    const opened = Array.from({ length: load.connections }, () => Connection.open(load.port, failed));
-    return new Run(load, await Promise.all(opened));
+    const connections: Connection[] = [];
+    while (connections.length < load.connections) {
+      const some = Math.min(atOnce, load.connections - connections.length);
+      const opened = Array.from({ length: some }, () => Connection.open(load.port, failed));
+      connections.push(...(await Promise.all(opened)));
+    }
+    return new Run(load, connections);
   }
 
   start(done: (outcome: Outcome) => void): void {
@@ -103,13 +110,16 @@ class Run {
   #open(rate: number, done: (outcome: Outcome) => void): void {
     const whole = Math.min(Math.max(1, Math.floor(rate * this.#load.seconds)), this.#most);
     const dueAt = (index: number): number => this.#begun + (index * 1000) / rate;
-    this.#idle.push(...this.#connections);
+    // The one that was idle longest is the next.
+    const idle = [...this.#connections];
+    let next = 0;
     const dispatch = (now: number): void => {
       while (this.#sent < whole && dueAt(this.#sent) <= now) {
-        const connection = this.#idle.pop();
+        const connection = idle[next];
         if (!connection) return;
+        next++;
         this.#send(connection, dueAt(this.#sent), later => {
-          this.#idle.push(connection);
+          idle.push(connection);
           dispatch(later);
         });
       }

@@ -16,10 +16,17 @@ export type Measured = {
   readonly latency: Latency;
 };
 
+export const unknown: Latency = { p50: Number.NaN, p99: Number.NaN, p999: Number.NaN };
+
 export type Manner = { readonly connections: number; readonly seconds: number; readonly rate?: number };
 
 export class Generator {
-  readonly #child = new Child<ToGenerator, FromGenerator>('generator.ts', onLoadCore);
+  readonly #child: Child<ToGenerator, FromGenerator>;
+
+  /** Started through another program where one is given. */
+  constructor(through: readonly string[] = []) {
+    this.#child = new Child('generator.ts', [...onLoadCore, ...through]);
+  }
 
   /** An answer that is no success fails the run: what refuses is fast. */
   async measured(arm: Served, operation: Operation, manner: Manner): Promise<Measured | undefined> {

@@ -1,8 +1,8 @@
 /** All arms in turn, operation by operation, round by round: what else the machine does falls on all of them. */
 
-import type { Arm } from './arm.ts';
+import type { Arm, Role } from './arm.ts';
 import { cpuOf } from './cpu.ts';
-import type { Generator, Measured } from './load.ts';
+import { type Generator, type Measured, unknown } from './load.ts';
 import type { Operation } from './operations.ts';
 
 export type Plan = {
@@ -16,27 +16,32 @@ export type Plan = {
 };
 
 /** Of one operation and one arm, a measurement for each round. */
-export type Taken = { readonly operation: Operation; readonly arm: Arm; readonly rounds: Measured[] };
+export type Taken = {
+  readonly operation: Operation;
+  readonly arm: { readonly name: string; readonly role: Role; readonly kind: Arm['kind'] };
+  readonly rounds: Round[];
+};
 
-const unknown = { p50: Number.NaN, p99: Number.NaN, p999: Number.NaN };
+/** At the full rate; the latency, and CPU again, at half of it. */
+export type Round = Measured & { readonly cpuAtHalf: number };
 
 const once = async (
   arm: Arm,
   operation: Operation,
   { seconds, connections, atHalfLoad }: Plan,
   generator: Generator,
-): Promise<Measured | undefined> => {
+): Promise<Round | undefined> => {
   if (arm.kind === 'embedded') {
     const before = cpuOf(arm.database?.() ?? []);
     const sample = await arm.measure(operation, seconds);
     if (!sample) return undefined;
     const spent = cpuOf(arm.database?.() ?? []) - before;
-    return { ...sample, database: spent / (sample.rate * seconds), latency: unknown };
+    return { ...sample, database: spent / (sample.rate * seconds), latency: unknown, cpuAtHalf: Number.NaN };
   }
   const closed = await generator.measured(arm, operation, { connections, seconds });
-  if (!closed || !atHalfLoad) return closed && { ...closed, latency: unknown };
+  if (!closed || !atHalfLoad) return closed && { ...closed, latency: unknown, cpuAtHalf: Number.NaN };
   const open = await generator.measured(arm, operation, { connections, seconds, rate: closed.rate / 2 });
-  return open && { ...closed, latency: open.latency };
+  return open && { ...closed, latency: open.latency, cpuAtHalf: open.cpu };
 };
 
 /** The first round is to warm up, takes longer and does not count. */
@@ -46,8 +51,8 @@ export const inRounds = async (
   generator: Generator,
   progress: (what: string) => void,
 ): Promise<readonly Taken[]> => {
-  const taken: Taken[] = plan.operations.flatMap(operation => arms.map(arm => ({ operation, arm, rounds: [] })));
-  const impossible = new Set<Taken>();
+  const taken = plan.operations.flatMap(operation => arms.map(arm => ({ operation, arm, rounds: [] as Round[] })));
+  const impossible = new Set<unknown>();
   for (let round = 0; round <= plan.rounds; round++)
     for (const each of taken) {
       const { operation, arm, rounds } = each;
@@ -58,5 +63,12 @@ export const inRounds = async (
       if (!measured) impossible.add(each);
       else if (round > 0) rounds.push(measured);
     }
-  return taken;
+  return taken.map(({ operation, arm: { name, role, kind }, rounds }) => ({
+    operation,
+    arm: { name, role, kind },
+    rounds,
+  }));
 };
+
+/** How many steps that has. */
+export const stepsOf = (arms: number, { operations, rounds }: Plan): number => arms * operations.length * (rounds + 1);

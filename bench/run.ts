@@ -1,31 +1,87 @@
-/** What Bailiwick costs, beside the least that it could cost and what others cost: all arms in one run. */
+/** What Bailiwick costs, beside the least that it could cost and what others cost: all arms in one run. See `--help`. */
 
-import { bailiwick } from './arms/bailiwick.ts';
-import { bareHttp } from './arms/bare-http.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { against } from './against.ts';
+import { castOf } from './arms/index.ts';
+import type { Results } from './bars.ts';
 import { Generator } from './load.ts';
-import { operations } from './operations.ts';
-import { note, operationTable } from './report.ts';
-import { inRounds } from './rounds.ts';
+import { fsyncTime, machine, placement, versions } from './machine.ts';
+import { help, type Options, optionsOf, WrongOption } from './options.ts';
+import { Remaining } from './progress.ts';
+import { reportOf, withSection } from './report.ts';
+import { inRounds, stepsOf } from './rounds.ts';
+import { connections, creations, growing, growth, statementsOfShow, type Trial } from './trials.ts';
 import { sizes } from './world/plan.ts';
 import { Worlds } from './worlds.ts';
 
-const size = sizes[0] as (typeof sizes)[number];
-const worlds = new Worlds();
-const generator = new Generator();
-const world = worlds.of(size);
-const ours = await bailiwick(worlds, world, 'SQLite');
-const arms = [await bareHttp(world, ours), ours];
-const chosen = process.argv[2]
-  ? operations.filter(each => each.includes(process.argv[2] as string))
-  : operations.slice(0, 3);
-const taken = await inRounds(
-  arms,
-  { operations: chosen, rounds: 5, seconds: 0.5, connections: 16, atHalfLoad: true },
-  generator,
-  what => console.error(what),
-);
-for (const operation of chosen) console.log(`\n${operation}\n\n${operationTable(taken, operation)}`);
-console.log(`\n${note}`);
-for (const arm of arms) await arm.close();
-await generator.end();
-await worlds.end();
+// A signal ends the process, and that ends whatever it has started and removes what it has written.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+const measured = async (options: Options, worlds: Worlds, generator: Generator): Promise<[Results, string[]]> => {
+  const { form, rounds, seconds, operations } = options;
+  const remaining = new Remaining();
+  const plan = { operations, rounds, seconds, connections: options.connections, atHalfLoad: true };
+  const trial: Trial = { worlds, generator, rounds, seconds, step: what => remaining.step(what) };
+  const [small, middle, large] = sizes as [(typeof sizes)[number], (typeof sizes)[number], (typeof sizes)[number]];
+  const more = { creations: form !== 'chosen', growth: form === 'full', connections: form === 'full' };
+  const guess = form === 'quick' ? 10 : 16;
+  remaining.expect(options.sizes.length * stepsOf(guess, plan));
+  remaining.expect(
+    (rounds + 1) * ((more.growth ? growing.length : 0) + (more.creations ? 1 : 0) + (more.connections ? 2 : 0)),
+  );
+  const results: { -readonly [key in keyof Results]: Results[key] } & { sizes: Results['sizes'][number][] } = {
+    sizes: [],
+  };
+  const left = new Set<string>();
+  for (const size of options.sizes) {
+    const cast = await castOf(worlds, worlds.of(size), options.takesPart);
+    for (const each of cast.left) left.add(each);
+    remaining.expect(stepsOf(cast.arms.length, plan) - stepsOf(guess, plan));
+    const taken = await inRounds(cast.arms, plan, generator, what => remaining.step(`${size.name}, ${what}`));
+    results.sizes.push({ size, taken });
+    await cast.close();
+  }
+  if (more.creations) {
+    results.creations = await creations(trial, form === 'full' ? middle : small);
+    results.statements = await statementsOfShow(worlds, small);
+  }
+  if (more.growth) results.growth = await growth(trial, small, large);
+  if (more.connections) results.connections = await connections(trial, small);
+  remaining.end();
+  return [results, [...left]];
+};
+
+const main = async (options: Options): Promise<number> => {
+  if (options.against !== undefined) return against(options.against, options);
+  const worlds = new Worlds();
+  const generator = new Generator();
+  try {
+    const fsync = fsyncTime(worlds.path('fsync'));
+    const [results, left] = await measured(options, worlds, generator);
+    const facts = [
+      `By \`npm run bench\`, on ${machine()}. ${placement()} ${options.rounds} rounds of ${options.seconds} s, ${options.connections} connections.`,
+      `${versions((await worlds.postgres()).server.version)}. A page written and synced takes ${fsync.toFixed(0)} µs.`,
+      ...left.map(each => `Left out: ${each}.`),
+    ];
+    const report = reportOf(results, facts);
+    process.stdout.write(`${report}\n`);
+    if (options.json !== undefined) writeFileSync(options.json, JSON.stringify({ facts, ...results }, undefined, 1));
+    if (options.form === 'full') {
+      const file = new URL('../docs/benchmarks.md', import.meta.url);
+      writeFileSync(file, withSection(readFileSync(file, 'utf8'), 'One server', report));
+    }
+    return 0;
+  } finally {
+    await generator.end();
+    await worlds.end();
+  }
+};
+
+try {
+  const options = optionsOf(process.argv.slice(2));
+  if (options === 'help') process.stdout.write(help);
+  else process.exitCode = await main(options);
+} catch (error) {
+  process.stderr.write(`\n${error instanceof WrongOption ? `${error.message}; see --help` : (error as Error).stack}\n`);
+  process.exitCode = 2;
+}

@@ -21,7 +21,11 @@ export class Worlds {
   #postgres: Promise<{ server: Postgres; databases: Databases }> | undefined;
   #copies = 0;
 
-  constructor() {
+  readonly #found: ((url: string) => Promise<string>) | undefined;
+
+  /** `found` makes the tables of a database, where it is not this revision that does. */
+  constructor(found?: (url: string) => Promise<string>) {
+    this.#found = found;
     process.on('exit', this.#remove);
   }
 
@@ -72,11 +76,11 @@ export class Worlds {
     const label = `${size.name} grants into ${engine}`;
     if (engine === 'SQLite') {
       const path = this.path(`${size.grants}.db`);
-      await load(this.of(size), `sqlite:${path}`, label);
+      await load(this.of(size), `sqlite:${path}`, label, this.#found);
       return path;
     }
     const url = await (await this.postgres()).databases.create();
-    await load(this.of(size), url, label);
+    await load(this.of(size), url, label, this.#found);
     return url;
   }
 

@@ -53,8 +53,9 @@ const requestsLike = (world: World, operation: Operation): readonly HttpRequest[
   return Array.from({ length: times }, () => requests).flat();
 };
 
-export const bareHttp = async (world: World, ours: Served): Promise<Served> => {
-  const child = new Child<BareAnswer | 'listen', number>('arms/bare-http-server.ts', onServerCore);
+/** Started through another program where one is given. */
+export const bareHttp = async (world: World, ours: Served, through: readonly string[] = []): Promise<Served> => {
+  const child = new Child<BareAnswer | 'listen', number>('arms/bare-http-server.ts', [...onServerCore, ...through]);
   const port = await child.ask('listen');
   const known = new Map<Operation, { readonly answer: BareAnswer; readonly requests: readonly HttpRequest[] }>();
   return {

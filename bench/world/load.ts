@@ -71,9 +71,9 @@ const intoPostgres = async (url: string, tables: readonly Table[], done: (rows: 
   }
 };
 
-/** `url` is that of a database without tables. */
-export const load = async (world: World, url: string, label: string): Promise<void> => {
-  const tables = tablesOf(world, await prepared(url));
+/** `url` is that of a database without tables; `found` makes them, and gives back the key of the tokens. */
+export const load = async (world: World, url: string, label: string, found = prepared): Promise<void> => {
+  const tables = tablesOf(world, await found(url));
   const progress = new Progress(
     label,
     tables.reduce((sum, { count }) => sum + count, 0),

@@ -1,0 +1,127 @@
+/** What the tables of the operations do not tell: shared commits, growth, statements, and many connections. */
+
+import { bailiwick } from './arms/bailiwick.ts';
+import { bareHttp } from './arms/bare-http.ts';
+import { commits } from './arms/floors.ts';
+import { recordedOf } from './arms/recorded.ts';
+import { Generator, type Measured } from './load.ts';
+import type { Operation } from './operations.ts';
+import type { Size } from './world/plan.ts';
+import type { Worlds } from './worlds.ts';
+
+export type Trial = {
+  readonly worlds: Worlds;
+  readonly generator: Generator;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly step: (what: string) => void;
+};
+
+/** Durable creations a second: by one client, by 32, and the rate of bare commits on the same disk. */
+export type Creations = { readonly one: number[]; readonly many: number[]; readonly bare: number[] };
+
+export const creations = async (
+  { worlds, generator, rounds, seconds, step }: Trial,
+  size: Size,
+): Promise<Creations> => {
+  const ours = await bailiwick(worlds, worlds.of(size), 'SQLite');
+  const bare = await commits(worlds, size);
+  const taken: Creations = { one: [], many: [], bare: [] };
+  for (let round = 0; round <= rounds; round++) {
+    step(`creations by one client and by 32: round ${round} of ${rounds}`);
+    const one = await generator.measured(ours, 'create', { connections: 1, seconds });
+    const many = await generator.measured(ours, 'create', { connections: 32, seconds });
+    const floor = await bare.measure('create', seconds);
+    if (round === 0) continue;
+    taken.one.push(one?.rate ?? Number.NaN);
+    taken.many.push(many?.rate ?? Number.NaN);
+    taken.bare.push(floor?.rate ?? Number.NaN);
+  }
+  await bare.close();
+  await ours.close();
+  return taken;
+};
+
+export const growing: readonly Operation[] = ['show one', 'one decision', 'page of 20'];
+
+/** CPU of each request in the smallest and in the largest world, in turn. */
+export type Growth = { readonly operation: Operation; readonly small: number[]; readonly large: number[] };
+
+export const growth = async (
+  { worlds, generator, rounds, seconds, step }: Trial,
+  small: Size,
+  large: Size,
+): Promise<readonly Growth[]> => {
+  const servers = [
+    await bailiwick(worlds, worlds.of(small), 'SQLite'),
+    await bailiwick(worlds, worlds.of(large), 'SQLite'),
+  ] as const;
+  const taken = growing.map(operation => ({ operation, small: [] as number[], large: [] as number[] }));
+  for (let round = 0; round <= rounds; round++)
+    for (const each of taken) {
+      step(`from ${small.name} to ${large.name}: round ${round} of ${rounds}, ${each.operation}`);
+      const manner = { connections: 16, seconds: round === 0 ? Math.max(seconds, 2) : seconds };
+      const [few, many] = [
+        await generator.measured(servers[0], each.operation, manner),
+        await generator.measured(servers[1], each.operation, manner),
+      ];
+      if (round === 0) continue;
+      each.small.push(few?.cpu ?? Number.NaN);
+      each.large.push(many?.cpu ?? Number.NaN);
+    }
+  for (const server of servers) await server.close();
+  return taken;
+};
+
+/** The statements of a show on PostgreSQL, that of the token among them. */
+export const statementsOfShow = async (worlds: Worlds, size: Size): Promise<number> => {
+  const url = await worlds.copy(size, 'PostgreSQL');
+  const recorded = await recordedOf(url, worlds.of(size), ['show one'], 5);
+  await worlds.drop(url);
+  return Math.max(...(recorded.get('show one') ?? []).map(({ length }) => length));
+};
+
+export type Connections = {
+  readonly wanted: number;
+  /** Why there are none, such as a connection that was refused. */
+  readonly refused?: string;
+  readonly ours: Measured[];
+  readonly bare: Measured[];
+};
+
+/** As many open files as the system gives, if that is more. */
+const withManyFiles = ['sh', '-c', 'ulimit -n $(ulimit -Hn) 2> /dev/null; exec "$@"', 'sh'];
+
+/** Many open connections, each of which asks now and then. */
+export const connections = async (
+  { worlds, rounds, step }: Trial,
+  size: Size,
+  wanted = 10_000,
+  rate = 2_000,
+): Promise<Connections> => {
+  const world = worlds.of(size);
+  const generator = new Generator(withManyFiles);
+  const ours = await bailiwick(worlds, world, 'SQLite', { through: withManyFiles });
+  const bare = await bareHttp(world, ours, withManyFiles);
+  const taken = { ours: [] as Measured[], bare: [] as Measured[] };
+  // Every connection has its turn.
+  const manner = { connections: wanted, seconds: (1.2 * wanted) / rate, rate };
+  try {
+    for (let round = 0; round <= rounds; round++)
+      for (const [key, arm] of [
+        ['bare', bare],
+        ['ours', ours],
+      ] as const) {
+        step(`${wanted} connections: round ${round} of ${rounds}, ${arm.name}`);
+        const measured = await generator.measured(arm, 'show one', manner);
+        if (round > 0 && measured) taken[key].push(measured);
+      }
+    return { wanted, ...taken };
+  } catch (error) {
+    return { wanted, ...taken, refused: (error as Error).message };
+  } finally {
+    await bare.close();
+    await ours.close();
+    await generator.end();
+  }
+};
