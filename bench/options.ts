@@ -57,6 +57,7 @@ const counted = (text: string | undefined, otherwise: number, what: string): num
 };
 
 const quickOperations: readonly Operation[] = ['show one', 'page of 20', 'one decision', 'create'];
+const quickArms = ['bare node:http', 'Bailiwick', 'naive, SQLite', 'bare statements, SQLite', 'bare commits'];
 
 export const optionsOf = (args: readonly string[]): Options | 'help' => {
   const text = { type: 'string' } as const;
@@ -75,9 +76,9 @@ export const optionsOf = (args: readonly string[]): Options | 'help' => {
   if (values.help) return 'help';
   const { quick = false, against, json } = values;
   const isChosen = [values.sizes, values.operations, values.arms].some(value => value !== undefined);
-  const arms = listOf(values.arms);
-  const wantedSizes = listOf(values.sizes) ?? (quick ? ['1000'] : undefined);
-  const rounds = counted(values.rounds, against === undefined ? 5 : 9, 'rounds');
+  const arms = listOf(values.arms) ?? (quick ? quickArms : undefined);
+  const wantedSizes = listOf(values.sizes) ?? (quick || against !== undefined ? ['1000'] : undefined);
+  const rounds = counted(values.rounds, against === undefined ? 5 : 21, 'rounds');
   return {
     form: quick ? 'quick' : isChosen ? 'chosen' : 'full',
     sizes: chosen(sizes, wantedSizes, 'size', ({ grants, name }, word) => Number(word) === grants || word === name),
@@ -87,10 +88,9 @@ export const optionsOf = (args: readonly string[]): Options | 'help' => {
       'operation',
       (operation, word) => operation.includes(word),
     ),
-    takesPart: (name, role) =>
-      arms ? arms.some(word => role === word || name.includes(word)) : !quick || !/peer/.test(role),
+    takesPart: (name, role) => arms === undefined || arms.some(word => role === word || name.includes(word)),
     rounds,
-    seconds: counted(values.seconds, quick || against !== undefined ? 0.4 : 1, 'seconds'),
+    seconds: counted(values.seconds, against !== undefined ? 0.12 : quick ? 0.3 : 1, 'seconds'),
     connections: counted(values.connections, 16, 'connections'),
     against,
     json,

@@ -17,6 +17,9 @@ import { Worlds } from './worlds.ts';
 // A signal ends the process, and that ends whatever it has started and removes what it has written.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
+/** Rounds of what takes long. */
+const few = 3;
+
 const measured = async (options: Options, worlds: Worlds, generator: Generator): Promise<[Results, string[]]> => {
   const { form, rounds, seconds, operations } = options;
   const remaining = new Remaining();
@@ -24,11 +27,10 @@ const measured = async (options: Options, worlds: Worlds, generator: Generator):
   const trial: Trial = { worlds, generator, rounds, seconds, step: what => remaining.step(what) };
   const [small, middle, large] = sizes as [(typeof sizes)[number], (typeof sizes)[number], (typeof sizes)[number]];
   const more = { creations: form !== 'chosen', growth: form === 'full', connections: form === 'full' };
-  const guess = form === 'quick' ? 10 : 16;
+  const guess = form === 'quick' ? 6 : 14;
   remaining.expect(options.sizes.length * stepsOf(guess, plan));
-  remaining.expect(
-    (rounds + 1) * ((more.growth ? growing.length : 0) + (more.creations ? 1 : 0) + (more.connections ? 2 : 0)),
-  );
+  remaining.expect((rounds + 1) * ((more.growth ? growing.length : 0) + (more.creations ? 1 : 0)));
+  remaining.expect(more.connections ? 2 * few : 0);
   const results: { -readonly [key in keyof Results]: Results[key] } & { sizes: Results['sizes'][number][] } = {
     sizes: [],
   };
@@ -46,7 +48,7 @@ const measured = async (options: Options, worlds: Worlds, generator: Generator):
     results.statements = await statementsOfShow(worlds, small);
   }
   if (more.growth) results.growth = await growth(trial, small, large);
-  if (more.connections) results.connections = await connections(trial, small);
+  if (more.connections) results.connections = await connections({ ...trial, rounds: few }, small);
   remaining.end();
   return [results, [...left]];
 };

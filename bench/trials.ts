@@ -92,36 +92,38 @@ export type Connections = {
 /** As many open files as the system gives, if that is more. */
 const withManyFiles = ['sh', '-c', 'ulimit -n $(ulimit -Hn) 2> /dev/null; exec "$@"', 'sh'];
 
-/** Many open connections, each of which asks now and then. */
+/** Many open connections, each of which asks now and then. The servers of each round are fresh, so that none holds what others left. */
 export const connections = async (
   { worlds, rounds, step }: Trial,
   size: Size,
   wanted = 10_000,
-  rate = 2_000,
+  rate = 1_000,
 ): Promise<Connections> => {
   const world = worlds.of(size);
   const generator = new Generator(withManyFiles);
-  const ours = await bailiwick(worlds, world, 'SQLite', { through: withManyFiles });
-  const bare = await bareHttp(world, ours, withManyFiles);
   const taken = { ours: [] as Measured[], bare: [] as Measured[] };
   // Every connection has its turn.
   const manner = { connections: wanted, seconds: (1.2 * wanted) / rate, rate };
   try {
-    for (let round = 0; round <= rounds; round++)
+    for (let round = 1; round <= rounds; round++) {
+      const ours = await bailiwick(worlds, world, 'SQLite', { through: withManyFiles });
+      const bare = await bareHttp(world, ours, withManyFiles);
       for (const [key, arm] of [
         ['bare', bare],
         ['ours', ours],
       ] as const) {
         step(`${wanted} connections: round ${round} of ${rounds}, ${arm.name}`);
+        await generator.measured(arm, 'show one', { connections: 16, seconds: 2 });
         const measured = await generator.measured(arm, 'show one', manner);
-        if (round > 0 && measured) taken[key].push(measured);
+        if (measured) taken[key].push(measured);
       }
+      await bare.close();
+      await ours.close();
+    }
     return { wanted, ...taken };
   } catch (error) {
     return { wanted, ...taken, refused: (error as Error).message };
   } finally {
-    await bare.close();
-    await ours.close();
     await generator.end();
   }
 };

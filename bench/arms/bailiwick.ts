@@ -14,13 +14,15 @@ export type Bailiwick = {
   readonly program?: string;
   /** What the server is started through, besides its core. */
   readonly through?: readonly string[];
+  /** As many as are created at once. */
+  readonly atOnce?: number;
 };
 
 export const bailiwick = async (
   worlds: Worlds,
   world: World,
   engine: Engine,
-  { name = `Bailiwick, ${engine}`, program, through = [] }: Bailiwick = {},
+  { name = `Bailiwick, ${engine}`, program, through = [], atOnce }: Bailiwick = {},
 ): Promise<Served> => {
   const database = await worlds.copy(world.size, engine);
   const args = ['--port', '0', '--database', database, '--log-level', 'error'];
@@ -28,7 +30,7 @@ export const bailiwick = async (
   const running = new Running(worlds.folder, args, {}, starting, [...onServerCore, ...through]);
   const port = Number(new URL(await running.url()).port);
   const pid = running.child.pid ?? 0;
-  const requests = new Requests(world, port);
+  const requests = new Requests(world, port, atOnce);
   return {
     kind: 'served',
     name,

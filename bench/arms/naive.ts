@@ -7,11 +7,11 @@ import type { World } from '../world/plan.ts';
 import type { Engine, Worlds } from '../worlds.ts';
 import { Requests } from './requests.ts';
 
-export const naive = async (worlds: Worlds, world: World, engine: Engine): Promise<Served> => {
+export const naive = async (worlds: Worlds, world: World, engine: Engine, atOnce?: number): Promise<Served> => {
   const url = await worlds.copy(world.size, engine);
   const child = new Child<{ readonly url: string }, number>('arms/naive-server.ts', onServerCore);
   const port = await child.ask({ url });
-  const requests = new Requests(world, port);
+  const requests = new Requests(world, port, atOnce);
   return {
     kind: 'served',
     name: `naive, ${engine}`,
