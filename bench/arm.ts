@@ -1,7 +1,6 @@
 /** What takes part in a run. */
 
 import type { Operation } from './operations.ts';
-import type { World } from './world/plan.ts';
 
 /** The least that the work can cost; what we built; what a competent developer would build; what others built. */
 export type Role = 'floor' | 'ours' | 'naive' | 'peer';
@@ -40,18 +39,3 @@ export type Embedded = Named & {
 };
 
 export type Arm = Served | Embedded;
-
-/** What peers are given: the world, a folder of their own use, and what to start their processes through. */
-export type Ground = {
-  readonly world: World;
-  readonly folder: string;
-  readonly through: readonly string[];
-  /** An empty database of the PostgreSQL that all arms share, and the processes of that. */
-  readonly newDatabase: () => Promise<string>;
-  readonly processes: () => readonly number[];
-  /** Whether an arm of this name takes part: the others need not be started. */
-  readonly takesPart: (name: string) => boolean;
-};
-
-/** `bench/peers/index.ts` exports one as `peers`: its arms, and for those that are missing, what is missing for them. */
-export type Peers = (ground: Ground) => Promise<{ readonly arms: readonly Arm[]; readonly left: readonly string[] }>;

@@ -17,6 +17,9 @@ const [first, second] = usable();
 
 export const arePinned = first !== undefined && second !== undefined;
 
+/** Where everything but the load is pinned to. */
+export const serverCore: number | undefined = arePinned ? first : undefined;
+
 /** What a command is started through. */
 export const onServerCore: readonly string[] = arePinned ? ['taskset', '-c', `${first}`] : [];
 export const onLoadCore: readonly string[] = arePinned ? ['taskset', '-c', `${second}`] : [];

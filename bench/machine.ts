@@ -29,13 +29,14 @@ export const machine = (): string => {
   return `${cpus().length} cores (${model}), ${memory} GiB, ${process.platform}/${process.arch}`;
 };
 
-export const versions = (postgres: string | undefined): string =>
+export const versions = (postgres: string, peers: readonly string[]): string =>
   [
     `Node ${process.versions.node}`,
     `SQLite ${process.versions.sqlite}`,
-    ...(postgres ? [`PostgreSQL ${postgres}`] : []),
+    `PostgreSQL ${postgres}`,
     `Fastify ${require('fastify/package.json').version}`,
     `pg ${require('pg/package.json').version}`,
+    ...peers,
   ].join(', ');
 
 export const placement = (): string =>

@@ -7,7 +7,7 @@ const inWords = (seconds: number): string =>
   seconds < 90 ? `${Math.ceil(seconds / 5) * 5} s` : `${Math.ceil(seconds / 60)} min`;
 
 export class Remaining {
-  readonly #begun = performance.now();
+  #begun: number | undefined;
   #whole = 0;
   #done = 0;
   #said = Number.NEGATIVE_INFINITY;
@@ -20,6 +20,8 @@ export class Remaining {
   /** The next step is this. */
   step(what: string): void {
     const now = performance.now();
+    // What was prepared before the first step will not take that long again.
+    this.#begun ??= now;
     const share = this.#done++ / this.#whole;
     if (!process.stderr.isTTY && now - this.#said < between) return;
     this.#said = now;

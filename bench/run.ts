@@ -20,7 +20,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 /** Rounds of what takes long. */
 const few = 3;
 
-const measured = async (options: Options, worlds: Worlds, generator: Generator): Promise<[Results, string[]]> => {
+const measured = async (
+  options: Options,
+  worlds: Worlds,
+  generator: Generator,
+): Promise<{ readonly results: Results; readonly remarks: readonly string[]; readonly peers: readonly string[] }> => {
   const { form, rounds, seconds, operations } = options;
   const remaining = new Remaining();
   const plan = { operations, rounds, seconds, connections: options.connections, atHalfLoad: true };
@@ -34,10 +38,12 @@ const measured = async (options: Options, worlds: Worlds, generator: Generator):
   const results: { -readonly [key in keyof Results]: Results[key] } & { sizes: Results['sizes'][number][] } = {
     sizes: [],
   };
-  const left = new Set<string>();
+  const [remarks, peers] = [new Set<string>(), new Set<string>()];
   for (const size of options.sizes) {
-    const cast = await castOf(worlds, worlds.of(size), options.takesPart);
-    for (const each of cast.left) left.add(each);
+    const cast = await castOf(worlds, worlds.of(size), operations, options.takesPart);
+    for (const each of cast.left) remarks.add(`Left out: ${each}.`);
+    for (const each of cast.notes) remarks.add(`${each}.`);
+    for (const each of cast.versions) peers.add(each);
     remaining.expect(stepsOf(cast.arms.length, plan) - stepsOf(guess, plan));
     const taken = await inRounds(cast.arms, plan, generator, what => remaining.step(`${size.name}, ${what}`));
     results.sizes.push({ size, taken });
@@ -50,7 +56,7 @@ const measured = async (options: Options, worlds: Worlds, generator: Generator):
   if (more.growth) results.growth = await growth(trial, small, large);
   if (more.connections) results.connections = await connections({ ...trial, rounds: few }, small);
   remaining.end();
-  return [results, [...left]];
+  return { results, remarks: [...remarks], peers: [...peers] };
 };
 
 const main = async (options: Options): Promise<number> => {
@@ -59,11 +65,11 @@ const main = async (options: Options): Promise<number> => {
   const generator = new Generator();
   try {
     const fsync = fsyncTime(worlds.path('fsync'));
-    const [results, left] = await measured(options, worlds, generator);
+    const { results, remarks, peers } = await measured(options, worlds, generator);
     const facts = [
       `By \`npm run bench\`, on ${machine()}. ${placement()} ${options.rounds} rounds of ${options.seconds} s, ${options.connections} connections.`,
-      `${versions((await worlds.postgres()).server.version)}. A page written and synced takes ${fsync.toFixed(0)} µs.`,
-      ...left.map(each => `Left out: ${each}.`),
+      `${versions((await worlds.postgres()).server.version, peers)}. A page written and synced takes ${fsync.toFixed(0)} µs.`,
+      ...remarks,
     ];
     const report = reportOf(results, facts);
     process.stdout.write(`${report}\n`);

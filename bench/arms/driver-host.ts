@@ -4,13 +4,13 @@ import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { host, type Works } from './hosted.ts';
 
-host(async ({ url }: { readonly url: string }): Promise<Works> => {
-  if (url.startsWith('postgres')) {
+host(async ({ url }: { readonly url?: string }): Promise<Works> => {
+  if (url !== undefined) {
     const client = new pg.Client(url);
     await client.connect();
     return { 'show one': () => client.query({ name: 'one', text: 'select 1', rowMode: 'array' }) };
   }
-  const one = new DatabaseSync(url.replace(/^sqlite:/, '')).prepare('select 1');
+  const one = new DatabaseSync(':memory:').prepare('select 1');
   one.setReturnArrays(true);
   return { 'show one': () => one.get() };
 });

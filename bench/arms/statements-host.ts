@@ -2,12 +2,12 @@
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import pg from 'pg';
-import { operations, writes } from '../operations.ts';
+import { type Operation, writes } from '../operations.ts';
 import { type Size, World } from '../world/plan.ts';
 import { host, type Works } from './hosted.ts';
 import { recordedOf, type Statement } from './recorded.ts';
 
-export type Begin = { readonly url: string; readonly size: Size };
+type Begin = { readonly url: string; readonly size: Size; readonly operations: readonly Operation[] };
 
 type Run = (statements: readonly Statement[]) => unknown;
 
@@ -41,11 +41,13 @@ const onPostgres = async (url: string): Promise<Run> => {
   };
 };
 
-// What is written cannot be written again: the floor of writes is bare commits.
-const reads = operations.filter(operation => !writes.includes(operation));
+/** So many requests are recorded of each operation. */
+const some = 100;
 
-host(async ({ url, size }: Begin): Promise<Works> => {
-  const recorded = await recordedOf(url, new World(size), reads, 200);
+host(async ({ url, size, operations }: Begin): Promise<Works> => {
+  // What is written cannot be written again: the floor of writes is bare commits.
+  const reads = operations.filter(operation => !writes.includes(operation));
+  const recorded = await recordedOf(url, new World(size), reads, some);
   const run = url.startsWith('postgres') ? await onPostgres(url) : onSqlite(url.replace(/^sqlite:/, ''));
   return Object.fromEntries(
     [...recorded].map(([operation, all]) => {
