@@ -37,7 +37,7 @@ const count = 2_000;
 const owner = (world: World, organization: number): string => tokenOf('user', world.ownerOf(organization));
 
 /** A grant that a member of its team reads: places in `grants`, and the member. */
-const seenGrants = (world: World, draw: Draw): { readonly place: number; readonly user: number }[] => {
+export const seenGrants = (world: World, draw: Draw): { readonly place: number; readonly user: number }[] => {
   const seen: { place: number; user: number }[] = [];
   while (seen.length < count) {
     const user = draw.below(world.size.users);
@@ -76,13 +76,13 @@ const update = (world: World, draw: Draw): Call => {
 };
 
 /** Projects with as many grants as a page shows, and a few more. */
-const pagedProjects = (world: World): number[] =>
+export const pagedProjects = (world: World): number[] =>
   Array.from({ length: world.size.projects }, (_, project) => project)
     .filter(project => world.grantsOfProject(project).length >= 20 && world.grantsOfProject(project).length <= 30)
     .slice(0, count);
 
 /** Pairs of a team and a project of its organization without a grant. */
-const freePairs = (world: World, draw: Draw, wanted: number) => {
+export const freePairs = (world: World, draw: Draw, wanted: number) => {
   const taken = new Set<number>();
   const pairs: { readonly team: number; readonly project: number }[] = [];
   while (pairs.length < wanted) {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { actions } from '../src/core/actions.ts';
+import { law, type Need, reaches } from './support/action-law.ts';
 import type { Json } from './support/client.ts';
 import { Dice, inFull, printSeed, testSeed, toRepeat } from './support/dice.ts';
 import { flagNames, type Project, RandomWorld, type Workspace } from './support/random-world.ts';
@@ -18,59 +19,8 @@ before(async () => {
 after(() => server.close());
 
 type Named = { readonly type: string; readonly id: string };
-type Permission = readonly [group: string, key: string, least: string | boolean];
 
-// The mapping, as the table of the specification has it: what each action takes, one of these
-
-const settings = (least: string): Permission[] => [['project-access', 'settings', least]];
-const onWorkspaces = (key: string, least: string | boolean = true): Permission[] => [['workspace-access', key, least]];
-
-const law: Readonly<Record<string, Readonly<Record<string, readonly Permission[]>>>> = {
-  project: {
-    read: settings('read'),
-    update: settings('update'),
-    delete: settings('delete'),
-    'read-teams': [['project-access', 'teams', 'read']],
-    'manage-teams': [['project-access', 'teams', 'manage']],
-    'read-variable-sets': [['project-access', 'variable-sets', 'read']],
-    'write-variable-sets': [['project-access', 'variable-sets', 'write']],
-    'create-workspace': onWorkspaces('create'),
-    'move-workspace': onWorkspaces('move'),
-  },
-  workspace: {
-    read: onWorkspaces('runs', 'read'),
-    'read-runs': onWorkspaces('runs', 'read'),
-    'plan-runs': onWorkspaces('runs', 'plan'),
-    'apply-runs': onWorkspaces('runs', 'apply'),
-    'read-variables': onWorkspaces('variables', 'read'),
-    'write-variables': onWorkspaces('variables', 'write'),
-    'read-state-outputs': onWorkspaces('state-versions', 'read-outputs'),
-    'read-state': onWorkspaces('state-versions', 'read'),
-    'write-state': onWorkspaces('state-versions', 'write'),
-    'download-sentinel-mocks': onWorkspaces('sentinel-mocks', 'read'),
-    lock: onWorkspaces('locking'),
-    delete: [...onWorkspaces('delete'), ...onWorkspaces('administration')],
-    'manage-run-tasks': onWorkspaces('run-tasks'),
-    'override-policies': onWorkspaces('policy-overrides'),
-    'manage-team-access': onWorkspaces('administration'),
-  },
-};
-
-/** Of each permission, lowest first, without what is nobody's. */
-const ladders: Readonly<Record<string, readonly unknown[]>> = {
-  settings: ['read', 'update', 'delete'],
-  teams: ['read', 'manage'],
-  'variable-sets': ['read', 'write'],
-  runs: ['read', 'plan', 'apply'],
-  'sentinel-mocks': ['read'],
-  'state-versions': ['read-outputs', 'read', 'write'],
-  variables: ['read', 'write'],
-};
-
-const rank = (key: string, value: unknown): number => (ladders[key] ?? [true]).indexOf(value);
-
-const isMet = (attributes: Json, [group, key, least]: Permission): boolean =>
-  rank(key, attributes?.[group]?.[key]) >= rank(key, least);
+const isMet = (attributes: Json, need: Need): boolean => reaches(attributes?.[need[0]]?.[need[1]], need);
 
 test('the tables of actions are those of the specification', () => {
   for (const type of ['project', 'workspace'] as const)

@@ -133,6 +133,7 @@ const index = (starts: readonly number[], number: number): number => starts.find
  */
 export class World {
   readonly size: Size;
+  readonly seed: number;
   readonly teamStarts: readonly number[];
   readonly projectStarts: readonly number[];
   readonly userStarts: readonly number[];
@@ -152,6 +153,7 @@ export class World {
     const { organizations, teams, projects, users } = size;
     const draw = new Draw(seed);
     this.size = size;
+    this.seed = seed;
     this.teamStarts = shared(teams, organizations);
     this.projectStarts = shared(projects, organizations);
     this.userStarts = shared(users, organizations);

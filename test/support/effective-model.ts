@@ -97,7 +97,7 @@ const givingFlags = [
   ...['manage-policies', 'manage-policy-overrides', 'manage-workspaces', 'manage-projects'],
   ...['read-workspaces', 'read-projects', 'manage-agent-pools'],
 ];
-const administeringFlags = ['manage-projects', 'manage-workspaces'];
+export const administeringFlags = ['manage-projects', 'manage-workspaces'];
 
 const chosenBy = (kind: Kind, attributes: object) => changed(kind, undefined, { data: { attributes } }) as Chosen;
 
