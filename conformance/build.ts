@@ -1,10 +1,9 @@
 /** Builds the clients from their Go modules, outside the repository, and keeps the binaries. */
 
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NoCommand, run } from './processes.ts';
+import { cacheOf, download, go, goVersion, keptIn, Refused } from './go.ts';
 
 /** A provider without a binary is one that the registry does not have. */
 export type Provider = { readonly version: string; readonly optional: boolean; readonly binary: string | undefined };
@@ -18,12 +17,6 @@ export type Clients = {
   readonly tofu: { readonly version: string; readonly binary: string };
   readonly providers: readonly Provider[];
 };
-
-/** A fault that is told in one line. */
-export class Fault extends Error {}
-
-/** The registry does not have a version, or does not hand it out. */
-class Refused extends Fault {}
 
 const here = import.meta.dirname;
 const walkFolder = join(here, 'walk');
@@ -48,62 +41,14 @@ const walkClients = [
 
 /** Go compiles much faster without optimizing, and these programs mostly wait for the server. */
 const flags = ['-trimpath', '-gcflags=all=-N -l'];
-const environment = { CGO_ENABLED: '0', GOWORK: 'off' };
-const oldest = [1, 26] as const;
 
-const cacheFolder = (): string =>
-  process.env.BAILIWICK_CONFORMANCE_CACHE ||
-  join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'bailiwick', 'conformance');
+const cacheFolder = process.env.BAILIWICK_CONFORMANCE_CACHE || cacheOf('conformance');
 
-/** Asked for in the walks' folder, where a Go that is older than they need gets a newer one if it can. */
-export const checkGo = async (): Promise<string> => {
-  const needed = `conformance: needs Go ${oldest.join('.')} or newer`;
-  const { code, stdout, stderr } = await run('go', ['env', '-C', walkFolder, 'GOVERSION']).catch(error => {
-    throw error instanceof NoCommand ? new Fault(`${needed}, and there is no "go" in the path`) : error;
-  });
-  if (code !== 0) throw new Fault(`${needed}: ${stderr.trim()}`);
-  const [major = 0, minor = 0] = stdout.trim().replace(/^go/, '').split('.').map(Number);
-  if (major < oldest[0] || (major === oldest[0] && minor < oldest[1]))
-    throw new Fault(`${needed}, and this is ${stdout.trim()}`);
-  return stdout.trim();
-};
+export const checkGo = (): Promise<string> => goVersion('conformance', walkFolder);
 
-const go = async (args: readonly string[]): Promise<string> => {
-  const { code, stdout, stderr } = await run('go', args, { env: environment });
-  if (code !== 0) throw new Fault(`go ${args[0]} ${args[1]} failed: ${stderr.trim() || stdout.trim()}`);
-  return stdout;
-};
+const kept = keptIn(cacheFolder);
 
-/** Where the source of a module is after it was downloaded. */
-const download = async (module: string): Promise<string> => {
-  const { stdout, stderr } = await run('go', ['mod', 'download', '-json', module], { env: environment });
-  const { Dir: folder, Error: fault = stderr } = JSON.parse(stdout || '{}');
-  if (folder) return folder;
-  throw new (/: (403|404|410) /.test(fault) ? Refused : Fault)(`go mod download ${module} failed: ${fault.trim()}`);
-};
-
-/** The binary of that name, built if it is not there yet. */
-const kept = async (
-  name: string,
-  say: (text: string) => void,
-  build: (target: string) => Promise<unknown>,
-): Promise<string> => {
-  const folder = join(cacheFolder(), 'bin');
-  const binary = join(folder, process.platform === 'win32' ? `${name}.exe` : name);
-  if (existsSync(binary)) return binary;
-  say(`building ${name}`);
-  mkdirSync(folder, { recursive: true });
-  const unfinished = `${binary}.${process.pid}`;
-  try {
-    await build(unfinished);
-    renameSync(unfinished, binary);
-  } finally {
-    rmSync(unfinished, { force: true });
-  }
-  return binary;
-};
-
-const isKept = (name: string): boolean => existsSync(join(cacheFolder(), 'bin', name));
+const isKept = (name: string): boolean => existsSync(join(cacheFolder, 'bin', name));
 
 /** The walks are built anew when any of their files changes. */
 const walkHash = (): string => {

@@ -3,9 +3,10 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildClients, checkGo, Fault } from './build.ts';
+import { buildClients, checkGo } from './build.ts';
 import { compose, shape } from './document.ts';
 import { useExamples } from './examples.ts';
+import { Fault } from './go.ts';
 import { type StepRow, useOpenTofu } from './opentofu.ts';
 import { stopAll } from './processes.ts';
 import { type Server, startServer } from './server.ts';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
-import { Fault } from './build.ts';
+import { Fault } from './go.ts';
 import { start } from './processes.ts';
 
 export type Answer = { readonly status: number; readonly body: string };

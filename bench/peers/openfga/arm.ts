@@ -1,0 +1,220 @@
+/** OpenFGA as an arm: what each operation is to it, over its HTTP API. */
+
+import type { HttpRequest, Served } from '../../arm.ts';
+import { freePairs, type Operation, pagedProjects, seenGrants } from '../../operations.ts';
+import { idOf } from '../../world/names.ts';
+import { Draw, type World } from '../../world/plan.ts';
+import { type Question, questionsAbout } from '../../world/questions.ts';
+import { differences, refusal } from '../differences.ts';
+import { projectGrant } from '../facts.ts';
+import { actionRelation } from './model.ts';
+import type { OpenfgaServer } from './server.ts';
+import { keyOf, levelOnProject, type Tuple } from './tuples.ts';
+
+export type Store = { readonly id: string; readonly model: string };
+
+const count = 2_000;
+const inOneBatch = 50;
+/** It takes a hundred, but on SQLite it fails to delete that many. */
+const inOneWrite = 50;
+const seed = 7;
+
+type Change = { readonly writes?: readonly Tuple[]; readonly deletes?: readonly Tuple[] };
+
+/** From one level to another. */
+type Move = { readonly from: Tuple; readonly to: Tuple };
+
+const pieces = <T>(list: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(list.length / size) }, (_, index) => list.slice(index * size, (index + 1) * size));
+
+const asTuple = ({ user, type, place, action }: Question) => ({
+  user: `user:${idOf('user', user)}`,
+  relation: actionRelation(type, action),
+  object: `${type}:${idOf(type === 'project' ? 'prj' : 'ws', place)}`,
+});
+
+/** Grants with a level, each of which goes to another level, and later back: in turn for ever. */
+const movesOf = (world: World): readonly Move[] => {
+  const draw = new Draw(seed);
+  const { grants } = world;
+  const places = new Set<number>();
+  for (let tries = 0; tries < 4 * count && places.size < count / 2; tries++) places.add(draw.below(grants.length));
+  const there = [...places].flatMap((place): Move[] => {
+    const grant = projectGrant[grants.what[place] as number];
+    if (grant === undefined || !('level' in grant)) return [];
+    const [team, project] = [grants.left[place] as number, grants.right[place] as number];
+    const other = grant.level === 'write' ? 'read' : 'write';
+    return [{ from: levelOnProject(team, project, grant.level), to: levelOnProject(team, project, other) }];
+  });
+  return [...there, ...there.map(({ from, to }) => ({ from: to, to: from }))];
+};
+
+class OpenfgaRequests {
+  readonly #server: OpenfgaServer;
+  readonly #store: Store;
+  readonly #world: World;
+  readonly #consistency: string;
+
+  constructor(server: OpenfgaServer, store: Store, world: World, consistency: string) {
+    this.#server = server;
+    this.#store = store;
+    this.#world = world;
+    this.#consistency = consistency;
+  }
+
+  #post(path: string, body: object): HttpRequest & { readonly body: string } {
+    return {
+      method: 'POST',
+      path: `/stores/${this.#store.id}/${path}`,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ authorization_model_id: this.#store.model, ...body }),
+    };
+  }
+
+  #reading(path: string, body: object) {
+    return this.#post(path, { ...body, consistency: this.#consistency });
+  }
+
+  check(question: Question) {
+    return this.#reading('check', { tuple_key: asTuple(question) });
+  }
+
+  batch(questions: readonly Question[]) {
+    const checks = questions.map((each, index) => ({ tuple_key: asTuple(each), correlation_id: `${index}` }));
+    return this.#reading('batch-check', { checks });
+  }
+
+  /** What is there already, or no longer, is no fault: a list of changes may be sent more than once. */
+  write({ writes = [], deletes = [] }: Change) {
+    return this.#post('write', {
+      ...(writes.length > 0 && { writes: { tuple_keys: writes.map(keyOf), on_duplicate: 'ignore' } }),
+      ...(deletes.length > 0 && { deletes: { tuple_keys: deletes.map(keyOf), on_missing: 'ignore' } }),
+    });
+  }
+
+  async #done(change: (some: readonly Tuple[]) => Change, tuples: readonly Tuple[]): Promise<void> {
+    for (const some of pieces(tuples, inOneWrite)) {
+      const { path, body } = this.write(change(some));
+      await this.#server.ask('POST', path, JSON.parse(body) as object);
+    }
+  }
+
+  #created(): readonly Tuple[] {
+    const wanted = Math.min(20_000, this.#world.size.grants);
+    return freePairs(this.#world, new Draw(seed), wanted).map(({ team, project }) =>
+      levelOnProject(team, project, 'write'),
+    );
+  }
+
+  async #updates(): Promise<readonly HttpRequest[]> {
+    const moves = movesOf(this.#world);
+    const there = moves.slice(0, moves.length / 2);
+    await this.#done(
+      deletes => ({ deletes }),
+      there.map(({ to }) => to),
+    );
+    await this.#done(
+      writes => ({ writes }),
+      there.map(({ from }) => from),
+    );
+    return moves.map(({ from, to }) => this.write({ writes: [to], deletes: [from] }));
+  }
+
+  async of(operation: Operation): Promise<readonly HttpRequest[] | undefined> {
+    const world = this.#world;
+    const checks = () => questionsAbout(world, count, seed).map(each => this.check(each));
+    switch (operation) {
+      case 'show one':
+      case 'page of 20':
+        return undefined;
+      case 'one decision':
+        return checks();
+      case 'batch of 50 decisions':
+        return pieces(questionsAbout(world, 20_000, seed), inOneBatch).map(some => this.batch(some));
+      case 'create': {
+        const tuples = this.#created();
+        await this.#done(deletes => ({ deletes }), tuples);
+        return tuples.map(tuple => this.write({ writes: [tuple] }));
+      }
+      case 'update':
+        return this.#updates();
+      case 'delete': {
+        const tuples = this.#created();
+        await this.#done(writes => ({ writes }), tuples);
+        return tuples.map(tuple => this.write({ deletes: [tuple] }));
+      }
+      case '95 % decisions, 5 % writes': {
+        const updates = await this.#updates();
+        return checks().map((check, index) =>
+          index % 20 === 0 ? (updates[(index / 20) % updates.length] as HttpRequest) : check,
+        );
+      }
+      case "a member's list":
+        return seenGrants(world, new Draw(seed)).map(({ user }) =>
+          this.#reading('list-objects', {
+            type: 'project',
+            relation: actionRelation('project', 'read'),
+            user: `user:${idOf('user', user)}`,
+          }),
+        );
+      case 'everybody on a project':
+        return pagedProjects(world).map(project =>
+          this.#reading('list-users', {
+            object: { type: 'project', id: idOf('prj', project) },
+            relation: actionRelation('project', 'read'),
+            user_filters: [{ type: 'user' }],
+          }),
+        );
+    }
+  }
+}
+
+export type Description = {
+  readonly name: string;
+  readonly cached: boolean;
+  readonly database: Served['database'];
+  /** How many questions are asked before it may take part. */
+  readonly questions: number;
+};
+
+/** The arm, or why it is left out: each answer is that of the reference, alone and in a batch. */
+export const openfgaArm = async (
+  server: OpenfgaServer,
+  store: Store,
+  world: World,
+  { name, cached, database, questions }: Description,
+): Promise<Served | string> => {
+  const requests = new OpenfgaRequests(server, store, world, cached ? 'MINIMIZE_LATENCY' : 'HIGHER_CONSISTENCY');
+  const answered = async <T>({ path, body }: { readonly path: string; readonly body: string }): Promise<T> =>
+    server.ask<T>('POST', path, JSON.parse(body) as object);
+  const alone = (all: readonly Question[]): Promise<boolean[]> =>
+    Promise.all(all.map(async each => (await answered<{ allowed?: boolean }>(requests.check(each))).allowed === true));
+  /** One after the other: each is fifty checks at once. */
+  const together = async (all: readonly Question[]): Promise<boolean[]> => {
+    const answers: boolean[] = [];
+    for (const some of pieces(all, inOneBatch)) {
+      const { result } = await answered<{ result: Record<string, { allowed?: boolean; error?: object }> }>(
+        requests.batch(some),
+      );
+      for (const { allowed, error } of some.map((_, index) => result[index] ?? {})) {
+        if (error) throw new Error(`a check in a batch fails: ${JSON.stringify(error)}`);
+        answers.push(allowed === true);
+      }
+    }
+    return answers;
+  };
+  const refused =
+    refusal(await differences(world, alone, questions), questions) ??
+    refusal(await differences(world, together, inOneBatch * 20), inOneBatch * 20);
+  if (refused !== undefined) return refused;
+  return {
+    kind: 'served',
+    name,
+    role: 'peer',
+    port: server.port,
+    server: () => [server.pid],
+    database,
+    requests: operation => requests.of(operation),
+    close: () => server.close(),
+  };
+};
