@@ -36,7 +36,9 @@ const rulesOf = (teams: readonly Team[]): Rule[] => {
   const projects = new Map<Given, string[]>();
   const workspaces = new Map<Given, string[]>();
   const add = (to: Map<Given, string[]>, given: Given | undefined, id: string): void => {
-    if (given) to.set(given, [...(to.get(given) ?? []), id]);
+    const ids = given && to.get(given);
+    if (ids) ids.push(id);
+    else if (given) to.set(given, [id]);
   };
   for (const { grants, levels } of teams) {
     for (const [id, grant] of grants) add(projects, 'level' in grant ? byLevel[grant.level] : grant.chosen, id);

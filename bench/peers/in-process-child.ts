@@ -27,6 +27,9 @@ const one = (): void => {
   next = (next + 1) % asked.length;
   if (question !== undefined) decide(question);
 };
+// What is made at the first question of a user is there before anything is measured.
+for (const question of asked) decide(question);
+
 const fifty = (): void => {
   for (let count = 0; count < 50; count++) one();
 };

@@ -35,7 +35,10 @@ export const peers = async (needs: Needs): Promise<Peers> => {
   const found = new Map<string, Arm | string>();
   const libraries = inProcess.filter(({ name }) => wanted(name));
   const missing = libraries.length > 0 ? await install(say) : undefined;
-  for (const peer of libraries) found.set(peer.name, missing ?? (await embedded(peer, world, core, questions)));
+  for (const peer of libraries) {
+    say(`${peer.name}, ${world.size.name}: ${questions} questions before it takes part`);
+    found.set(peer.name, missing ?? (await embedded(peer, world, core, questions)));
+  }
   for (const engine of ['SQLite', 'PostgreSQL'] as const)
     for (const [name, arm] of await openfgaArms(engine, wanted, { ...needs, questions, say })) found.set(name, arm);
   const entries = [...found];

@@ -66,6 +66,7 @@ export const openfgaArms = async (
     };
     const store = await prepared(binary, datastore, world);
     for (const { name, cached } of names) {
+      say(`${name}, ${world.size.name}: ${questions} questions before it takes part`);
       const server = await startOpenfga(binary, datastore, { cached, core });
       const processes = database?.processes ?? (() => []);
       const arm = await openfgaArm(server, store, world, { name, cached, database: processes, questions }).catch(
