@@ -514,11 +514,14 @@ describe('the engine', () => {
   test('work that waits in the middle neither sees nor is seen by other work', async t => {
     const store = await migrated(t);
     await store.alone(tx => tx.script('create table t (x integer)'));
+    const begun = Promise.withResolvers<void>();
     const slow = store.write(async tx => {
       await tx.run(sql`insert into t values (${1})`);
+      begun.resolve();
       await new Promise(resolve => setTimeout(resolve, 20));
       await tx.run(sql`insert into t values (${2})`);
     });
+    await begun.promise;
     const count = () => store.read(async tx => (await tx.rows(sql`select x from t`)).length);
     const seen = count();
     // It waits for the write on one engine; on the other it sees what was before it, if it does not come late.

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
+import { type Change, together } from './group.ts';
 import { Line } from './line.ts';
 import { shownUrl } from './open.ts';
 import { aloneOn } from './postgres-alone.ts';
@@ -32,6 +33,8 @@ const limits = {
   silence: 1_000,
   idleInTransaction: 5_000,
   betweenProbes: 200,
+  /** For which changes that share a transaction keep those of other servers waiting, unless one alone takes longer. */
+  together: 100,
 };
 
 const mostWaiting = 1_000;
@@ -95,8 +98,6 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
   let era = 0;
   const eras = new WeakMap<pg.PoolClient, number>();
 
-  // One at a time here too: changes that wait for their turn must not hold the connections that reads need.
-  const line = new Line(mostWaiting, limits.turn);
   const failures = { gone: 0, busy: 0, full: 0 };
   let retries = 0;
   let closed = false;
@@ -281,14 +282,20 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     return `${begin('serializable')}${shorter} lock table write_turns in exclusive mode`;
   };
 
+  // One turn at a time here too: changes that wait for theirs must not hold the connections that reads need.
+  const line = new Line<Change>(
+    (changes, waited) =>
+      persistently(() =>
+        once(beginWrite(waited), together(changes, { longest: limits.together, failsAll: isInTheWay }), 'write'),
+      ),
+    { most: mostWaiting, patience: limits.turn },
+  );
+
   return {
     engine: 'postgres',
     read: work => counted(persistently(() => once(beginRead, work, 'read'))),
     look: work => counted(persistently(() => glance(work))),
-    write: work => {
-      const since = performance.now();
-      return counted(line.inTurn(() => persistently(() => once(beginWrite(performance.now() - since), work, 'write'))));
-    },
+    write: work => counted(line.inTurn(work)),
     alone: (work, waiting) => aloneOn((beginning, work) => once(beginning, work, 'schema'), work, waiting),
     figures: () => ({
       open: pool.totalCount,

@@ -3,9 +3,14 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { type Change, together } from './group.ts';
+import { Line } from './line.ts';
 import type { Sql } from './sql.ts';
 import { inMemory, own, reasonOf } from './sqlite-file.ts';
 import { type Row, StartFault, type Store, type Tx, Unavailable } from './store.ts';
+
+/** In milliseconds, for which changes keep the reads behind them waiting, unless one alone takes longer. */
+const longest = 10;
 
 /** More than the server has without the many lengths that lists in a query can have. */
 const mostPrepared = 500;
@@ -36,57 +41,70 @@ export const openSqlite = (path: string, { readOnly = false } = {}): Store => {
   };
 
   // Work that awaits in the middle must not see, or be seen by, other work: it all stands in one line.
-  let line: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = line.then(work);
-    line = turn.catch(() => {});
+    const turn = last.then(work);
+    last = turn.catch(() => {});
     return turn;
   };
 
-  const failures = { gone: 0, busy: 0, full: 0 };
-
-  const told = (error: unknown): unknown => {
-    const translated = unavailable(error);
-    if (translated) failures[translated.reason]++;
-    return translated ?? error;
-  };
-
-  /** Nobody writes meanwhile, so what it reads is of one state. */
-  const read = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-    inTurn(async () => {
-      try {
-        return await work(tx);
-      } catch (error) {
-        throw told(error);
-      }
-    });
-
+  const [begin, commit, rollback] = ['begin immediate', 'commit', 'rollback'].map(text => database.prepare(text)) as [
+    StatementSync,
+    StatementSync,
+    StatementSync,
+  ];
   const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
     inTurn(async () => {
       try {
-        database.exec('begin immediate');
+        begin.run();
         const result = await work(tx);
-        database.exec('commit');
+        commit.run();
         return result;
       } catch (error) {
-        if (database.isTransaction) database.exec('rollback');
-        throw told(error);
+        if (database.isTransaction) rollback.run();
+        throw unavailable(error) ?? error;
       }
     });
 
+  /** Nobody writes meanwhile, so what it reads is of one state. */
+  const read = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+    counted(
+      inTurn(async () => {
+        try {
+          return await work(tx);
+        } catch (error) {
+          throw unavailable(error) ?? error;
+        }
+      }),
+    );
+
+  const failures = { gone: 0, busy: 0, full: 0 };
+  /** What fails for want of a disk is counted. */
+  const counted = <T>(work: Promise<T>): Promise<T> =>
+    work.catch(error => {
+      if (error instanceof Unavailable) failures[error.reason]++;
+      throw error;
+    });
+
+  // A failing disk undoes the whole transaction, or makes its commit fail.
+  const failsAll = (error: unknown) => unavailable(error) !== undefined;
+  const line = new Line<Change>(changes => write(together(changes, { longest, failsAll })));
   return {
     engine: 'sqlite',
     read,
     look: read,
-    write,
+    write: work => counted(line.inTurn(work)),
     // One process owns the file.
-    alone: write,
+    alone: work => counted(write(work)),
     figures: () => ({ open: 1, idle: 0, waiting: 0, most: 1, failures, retries: 0 }),
-    close: () =>
-      inTurn(async () => {
+    close: async () => {
+      // Those who came before have their turn.
+      await line.inTurn(async () => {}).catch(() => {});
+      await inTurn(async () => {
         database.close();
         release();
-      }),
+      });
+    },
   };
 };
 
