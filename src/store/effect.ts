@@ -2,7 +2,7 @@
 
 import type { Access, Grant, Level, WorkspaceGrant, WorkspaceLevel } from '../core/access.ts';
 import type { Caller, Sight } from '../core/authority.ts';
-import type { Facts, People, Place, Team, User } from '../core/effect.ts';
+import type { ByPlace, Facts, People, Place, Team, User } from '../core/effect.ts';
 import {
   type Extent,
   extentOf,
@@ -72,7 +72,7 @@ const peopleIn = (tx: Tx, extent: Extent, caller: Caller, besides?: Sql): Promis
     union all
     select users.id, null, users.username, users.created_at,
       (
-        select string_agg(team_id, ',' order by team_id)
+        select string_agg(team_id, ',')
         from team_memberships
         where team_memberships.membership_id = visible.id
       ),
@@ -133,7 +133,7 @@ const peopleOf = async (tx: Tx, extent: Extent, caller: Caller, besides?: Sql): 
   let wayIn = 0;
   for (const row of await peopleIn(tx, extent, caller, besides)) {
     const [user, team, name, createdAt, more, organizationAccess] = row;
-    if (user !== null) users.set(user, { id: user, name, createdAt, teams: more?.split(',') ?? [] });
+    if (user !== null) users.set(user, { id: user, name, createdAt, teams: more?.split(',').sort() ?? [] });
     else if (team === null) wayIn = organizationAccess;
     else {
       const owners = name === ownersTeam;
@@ -154,8 +154,13 @@ const grant = <G>(all: Map<string, Map<string, G>>, place: string, team: string,
   if (given !== undefined) all.set(place, (all.get(place) ?? new Map()).set(team, given));
 };
 
-/** The facts about these people now. */
-const factsOf = async (tx: Tx, extent: Extent, people: People): Promise<Facts> => {
+/** The facts about these people now; of grants, those of these teams. */
+const factsOf = async (
+  tx: Tx,
+  extent: Extent,
+  people: People,
+  teams: readonly string[] = [...people.teams.keys()],
+): Promise<Facts> => {
   const places = new Map<string, Place>();
   const grants = new Map<string, Map<string, Grant>>();
   const workspaceGrants = new Map<string, Map<string, WorkspaceGrant>>();
@@ -169,7 +174,7 @@ const factsOf = async (tx: Tx, extent: Extent, people: People): Promise<Facts> =
     workspaceSince,
     team,
     ...columns
-  ] of await placesWith(tx, extent, [...people.teams.keys()])) {
+  ] of await placesWith(tx, extent, teams)) {
     const [access, chosen, beyond] = columns;
     const project = { project: { id, name, createdAt }, onDefaultProject: isDefault === 1 };
     if (workspace === null) places.set(id, project);
@@ -206,9 +211,29 @@ export const firstLook = async (tx: Tx, scope: Scope, caller: Caller, seen = who
   return { extent: { ...extent, users: some, complete }, facts: await factsOf(tx, extent, people) };
 };
 
+/** Those of the one where they are of these teams, those of the other where they are not. */
+const exchanged = <G>(before: ByPlace<G>, after: ByPlace<G>, teams: ReadonlySet<string>): ByPlace<G> =>
+  new Map(
+    [...new Set([...before.keys(), ...after.keys()])].map(place => [
+      place,
+      new Map(
+        [...(before.get(place) ?? [])].filter(([team]) => !teams.has(team)).concat([...(after.get(place) ?? [])]),
+      ),
+    ]),
+  );
+
 /** The same after it. */
-export const secondLook = async (tx: Tx, { extent, facts }: Look, caller: Caller): Promise<Facts> =>
-  factsOf(tx, extent, extent.isOfGrants ? facts : await peopleOf(tx, extent, caller));
+export const secondLook = async (tx: Tx, { extent, facts }: Look, caller: Caller): Promise<Facts> => {
+  if (!extent.isOfGrants) return factsOf(tx, extent, await peopleOf(tx, extent, caller));
+  const { teams } = extent;
+  const after = await factsOf(tx, extent, facts, teams);
+  const touched = new Set(teams);
+  return {
+    ...after,
+    grants: exchanged(facts.grants, after.grants, touched),
+    workspaceGrants: exchanged(facts.workspaceGrants, after.workspaceGrants, touched),
+  };
+};
 
 /** What a team that has a member who is no owner holds on a project, or in the whole organization. */
 export type PlainHolding = { readonly project: string | null; readonly team: Team; readonly grant: Grant | undefined };
