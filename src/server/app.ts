@@ -11,7 +11,7 @@ import { withEffect } from '../resources/effect.ts';
 import { operations } from '../resources/index.ts';
 import type { Ask, Operation, Read, Stream, Write } from '../resources/operation.ts';
 import { type Asker, type Incoming, Request, type Services } from '../resources/request.ts';
-import { addAuditEvent } from '../store/audit.ts';
+import { addAuditEvents, headsOf } from '../store/audit.ts';
 import { newUuid } from '../store/id.ts';
 import type { Sql } from '../store/sql.ts';
 import { type Store, type Tx, Unavailable } from '../store/store.ts';
@@ -191,29 +191,34 @@ export const buildApp = ({
     // Once more: what is committed is authorised by the state it is committed against.
     const asked = await askedOf(tx, request, operation);
     const { caller, isDryRun } = asked;
+    // As the caller is called before it does anything; on the way while the operation goes on.
+    const naming = nameOf(tx, caller);
+    naming.catch(() => {});
     const changed = await operation.run(asked);
-    const effects = await asked.effects();
-    const actor = { ...actorOf(caller), name: await nameOf(tx, caller) };
     const changes = [{ ...changed.change, audit: operation.audit }, ...(changed.besides ?? [])];
-    for (const [index, { audit, ...change }] of changes.entries()) {
+    const organizations = changes.map(({ organization }) => organization);
+    const [effects, heads, name] = await Promise.all([
+      asked.effects(),
+      headsOf(tx, [...new Set(organizations)]),
+      naming,
+    ]);
+    const events = changes.map(({ audit, ...change }, index) => ({
+      id: newUuid(services.random),
+      organization: change.organization,
+      action: audit.action,
+      resource: { type: audit.resource, id: change.id },
+      actor: { ...actorOf(caller), name },
+      token: caller.token,
+      request: request.id,
+      createdAt: services.now().toISOString(),
+      before: change.before,
+      after: change.after,
       // Of several rows that an organization gets, the first tells the effect of all.
-      const isFirst = changes.findIndex(({ organization }) => organization === change.organization) === index;
-      await addAuditEvent(tx, {
-        id: newUuid(services.random),
-        organization: change.organization,
-        action: audit.action,
-        resource: { type: audit.resource, id: change.id },
-        actor,
-        token: caller.token,
-        request: request.id,
-        createdAt: services.now().toISOString(),
-        before: change.before,
-        after: change.after,
-        effect: isFirst ? effects.in(change.organization) : null,
-        project: change.project,
-        team: change.team,
-      });
-    }
+      effect: organizations.indexOf(change.organization) === index ? effects.in(change.organization) : null,
+      project: change.project,
+      team: change.team,
+    }));
+    await addAuditEvents(tx, heads, events);
     if (isDryRun) throw new Rehearsed(withEffect(changed.answer, effects.seen));
     return changed;
   };

@@ -97,22 +97,43 @@ export const moveHead = (tx: Tx, chain: string, { position, hash }: Head): Promi
 
 const json = (value: unknown): string | null => (value === null || value === undefined ? null : JSON.stringify(value));
 
-/** Only within a write, which no other overtakes: two rows that follow the same one are refused. */
-export const addAuditEvent = async (tx: Tx, event: AuditEvent): Promise<void> => {
+const toldOf = (event: AuditEvent): Told => {
   const { id, organization, action, resource, actor, token, request, createdAt } = event;
-  const row: Told = [
+  return [
     ...([id, organization, action, resource.type, resource.id, actor.type, actor.id, actor.name] as const),
     ...([token, request, createdAt, json(event.before), json(event.after)] as const),
     ...([json(event.effect), event.project ?? null, event.team ?? null] as const),
   ];
-  const chain = chainOf(organization);
-  const head = await tx.row<[position: number, hash: string]>(sql`
-    select position, hash
-    from audit_heads
-    where chain = ${chain}`);
-  const link = following(chain, head && { position: head[0], hash: head[1] }, row);
-  await tx.run(sql`
-    insert into audit_events (${told}, chain, position, previous_hash, hash)
-    values (${listed([...row, chain, link.position, link.previous, link.hash])})`);
-  await moveHead(tx, chain, link);
 };
+
+/** Where the chains of these organizations are now. */
+export const headsOf = async (tx: Tx, organizations: readonly (string | null)[]): Promise<Map<string, Head>> => {
+  const rows = await tx.rows<[chain: string, position: number, hash: string]>(sql`
+    select chain, position, hash
+    from audit_heads
+    where chain in (${organizations.map(chainOf)})
+    order by chain`);
+  return new Map(rows.map(([chain, position, hash]) => [chain, { position, hash }]));
+};
+
+/** Only within a write, which no other overtakes: two rows that follow the same one are refused. Moves the heads on. */
+export const addAuditEvents = async (
+  tx: Tx,
+  heads: Map<string, Head>,
+  events: readonly AuditEvent[],
+): Promise<void> => {
+  const added = events.map(event => {
+    const row = toldOf(event);
+    const chain = chainOf(event.organization);
+    const link = following(chain, heads.get(chain), row);
+    heads.set(chain, link);
+    return tx.run(sql`
+      insert into audit_events (${told}, chain, position, previous_hash, hash)
+      values (${listed([...row, chain, link.position, link.previous, link.hash])})`);
+  });
+  // None needs the answer to another: they go out together.
+  await Promise.all([...added, ...[...heads].map(([chain, head]) => moveHead(tx, chain, head))]);
+};
+
+export const addAuditEvent = async (tx: Tx, event: AuditEvent): Promise<void> =>
+  addAuditEvents(tx, await headsOf(tx, [event.organization]), [event]);
