@@ -3,6 +3,7 @@
 import { type Grant, join, meets, need, nothing, type Permissions, type WorkspaceGrant } from './access.ts';
 import {
   type Caller,
+  givingOnProjects,
   heldBy,
   isOwner,
   locksOut,
@@ -236,7 +237,13 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
       note({ type: 'teams', id: team.id, name }, place, was.by(team.id), is.by(team.id));
     }
 
-  // Whoever is in the same teams gains and loses the same.
+  // Whoever is in the same teams gains and loses the same; those that hold nothing, before or after, make no difference.
+  const granted = new Set(places.flatMap(({ was, is }) => [...was.granted, ...is.granted]));
+  const gives = (team: Team | undefined): boolean =>
+    team !== undefined && (team.owners || (team.organizationAccess & givingOnProjects) !== 0);
+  const weighty = new Set(
+    teams.filter(id => granted.has(id) || gives(before.teams.get(id)) || gives(after.teams.get(id))),
+  );
   const losing = new Set<Place>();
   const outcome = (past: readonly string[], present: readonly string[]) => {
     const owned = past.some(team => before.teams.get(team)?.owners);
@@ -253,7 +260,9 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
   };
   const outcomes = new Map<string, ReturnType<typeof outcome>>();
   for (const { id, name } of told(reach.users, id => after.users.get(id) ?? before.users.get(id)).sort(byCreation)) {
-    const [past, present] = [before, after].map(({ users }) => users.get(id)?.teams ?? []) as [string[], string[]];
+    const [past, present] = [before, after].map(({ users }) =>
+      (users.get(id)?.teams ?? []).filter(team => weighty.has(team)),
+    ) as [string[], string[]];
     const key = `${past} ${present}`;
     const found = outcomes.get(key) ?? outcome(past, present);
     outcomes.set(key, found);

@@ -85,18 +85,25 @@ const mostListed = 200;
 
 const nameOf = ({ id, name }: Named): Named => ({ id, name });
 
-const shown = ({ subject, project, workspace, before, after }: Change): Effect['changes'][number] => ({
-  subject,
-  project,
-  ...(workspace && { workspace: nameOf(workspace) }),
-  permissions: allPermissions
+const permissionsIn = (before: number, after: number): Effect['changes'][number]['permissions'] =>
+  allPermissions
     .filter(({ mask }) => ((before ^ after) & mask) !== 0)
     .map(permission => ({
       permission: permission.name,
       before: valueIn(before, permission),
       after: valueIn(after, permission),
-    })),
-});
+    }));
+
+/** Many gain or lose the same: it is put into words once. */
+const shown = (changes: readonly Change[]): Effect['changes'] => {
+  const worded = new Map<string, ReturnType<typeof permissionsIn>>();
+  return changes.map(({ subject, project, workspace, before, after }) => {
+    const key = `${before} ${after}`;
+    const permissions = worded.get(key) ?? permissionsIn(before, after);
+    worded.set(key, permissions);
+    return { subject, project, ...(workspace && { workspace: nameOf(workspace) }), permissions };
+  });
+};
 
 const together = (effects: readonly Effect[]): Effect => ({
   changes: effects.flatMap(({ changes }) => changes).slice(0, mostListed),
@@ -132,7 +139,7 @@ const outcome = async (tx: Tx, caller: Caller, look: Look, view: View): Promise<
   const { holdings, complete } =
     losing.length > 0 ? await plainHoldingsOn(tx, extent.organization, projects) : { holdings: [], complete: true };
   return {
-    changes: changes.map(shown),
+    changes: shown(changes),
     'changes-count': count,
     complete: extent.complete && complete && changes.length === count,
     'caller-locked-out': isLockedOut(before, after, caller, extent.places),
