@@ -5,6 +5,9 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Databases } from './support/databases.ts';
 import { type Postgres, startPostgres } from './support/postgres.ts';
@@ -57,13 +60,19 @@ const { chosen, options, files } = read(process.argv.slice(2));
 const postgres = chosen.includes('postgres') ? await postgresFor() : undefined;
 const labels = { sqlite: `SQLite ${process.versions.sqlite}`, postgres: postgres?.label ?? '' };
 
+// What one process compiles, the others need not.
+const compiled = mkdtempSync(join(tmpdir(), 'bailiwick-compiled-'));
+process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
+
 const run = async (engine: Engine): Promise<boolean> => {
+  const node = ['--disable-warning=ExperimentalWarning', '--import=./test/support/unfollowed.ts'];
   const tests = ['--test', '--test-concurrency=2', ...options, ...(files.length > 0 ? files : ['test/**/*.test.ts'])];
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...tests], {
+  const child = spawn(process.execPath, [...node, ...tests], {
     cwd: fileURLToPath(new URL('..', import.meta.url)),
     stdio: 'inherit',
     env: {
       ...process.env,
+      NODE_COMPILE_CACHE: compiled,
       BAILIWICK_TEST_ENGINE: engine,
       ...(postgres && { BAILIWICK_TEST_POSTGRES: postgres.url }),
     },

@@ -28,10 +28,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 export type Environment = Readonly<Record<string, string>>;
 
-const compiled = mkdtempSync(join(tmpdir(), 'bailiwick-compiled-'));
+const shared = process.env.NODE_COMPILE_CACHE;
+const compiled = shared || mkdtempSync(join(tmpdir(), 'bailiwick-compiled-'));
 process.on('exit', () => {
   killAll();
-  rmSync(compiled, { recursive: true, force: true });
+  if (!shared) rmSync(compiled, { recursive: true, force: true });
 });
 
 /** The environment of the tests, without what would set the program; what one start compiles, the others need not. */
