@@ -25,12 +25,12 @@ const plain = (text: string): Sql => ({ chunks: [text], values: [] });
 
 /** Every row of every table; in an order that says nothing of when it was written. */
 export const contents = async (tx: Tx): Promise<[table: string, rows: Row[]][]> => {
-  const found: [string, Row[]][] = [];
-  for (const name of await tableNames(tx)) {
+  const rowsOf = async (name: string): Promise<[string, Row[]]> => {
     const rows = (await tx.rows(plain(`select * from ${name}`))).map(row => ({ row, text: JSON.stringify(row) }));
-    found.push([name, rows.sort((a, b) => (a.text < b.text ? -1 : 1)).map(({ row }) => row)]);
-  }
-  return found;
+    return [name, rows.sort((a, b) => (a.text < b.text ? -1 : 1)).map(({ row }) => row)];
+  };
+  // All at once: PostgreSQL is asked for one table while it answers for another.
+  return Promise.all((await tableNames(tx)).map(rowsOf));
 };
 
 /** Rows that name others which are not there. */
