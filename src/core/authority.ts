@@ -69,8 +69,12 @@ export type OrganizationPermission = (typeof organizationPermissions)[number];
 /** A set of organization-level permissions, one bit each. */
 export type OrganizationAccess = number;
 
-export const bitOf = (permission: OrganizationPermission): OrganizationAccess =>
-  1 << organizationPermissions.indexOf(permission);
+const bits = Object.fromEntries(organizationPermissions.map((permission, index) => [permission, 1 << index])) as Record<
+  OrganizationPermission,
+  OrganizationAccess
+>;
+
+export const bitOf = (permission: OrganizationPermission): OrganizationAccess => bits[permission];
 
 const readsWorkspaces = partOf(impliedBy('read'), 'workspace-access');
 const readsSettings = at('project-access.settings', 'read');
@@ -160,7 +164,8 @@ const eachOrigin = (
 ): void => {
   const { owners, organizationAccess, grant, grantId = '', workspaceGrant, workspaceGrantId = '' } = team;
   if (owners) found('organization', 'owners', everything);
-  for (const permission of organizationPermissions) {
+  // Most teams hold nothing of the kind.
+  for (const permission of organizationAccess === 0 ? [] : organizationPermissions) {
     if ((organizationAccess & bitOf(permission)) === 0) continue;
     const besides = onDefaultProject && permission === 'manage-workspaces' ? givenOnDefaultProject : nothing;
     found('organization', permission, join(givenOnProjects[permission] ?? nothing, besides));

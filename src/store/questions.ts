@@ -35,13 +35,16 @@ export class Facts {
   readonly #teams: ReadonlyMap<string, readonly Holding[]>;
   readonly #places: ReadonlyMap<string, AskedPlace & { readonly grants: GrantsHere }>;
 
-  constructor(organization: string, rows: readonly FactColumns[]) {
+  constructor(organization: string, subjects: readonly SubjectColumns[], places: readonly PlaceColumns[]) {
     this.#organization = organization;
-    const { subjects = [], places = [] } = Object.groupBy(rows, ([kind]) =>
-      kind === 'user' || kind === 'team' ? 'subjects' : 'places',
-    );
-    const bySubject = Map.groupBy(subjects, ([type, id]) => keyOf(type, id));
-    this.#teams = new Map([...bySubject].map(([key, rows]) => [key, rows.flatMap(teamFrom)]));
+    const teams = new Map<string, Holding[]>();
+    for (const row of subjects) {
+      const key = keyOf(row[0], row[1]);
+      const known = teams.get(key) ?? [];
+      if (row[2] !== null) known.push(teamFrom(row));
+      teams.set(key, known);
+    }
+    this.#teams = teams;
     this.#places = new Map(places.map(row => [keyOf(row[0], row[1]), placeFrom(row)]));
   }
 
@@ -71,27 +74,39 @@ export class Facts {
 
 const keyOf = (type: string, id: string): string => `${type} ${id}`;
 
-/** A subject's team, or a place and what the subjects' teams are granted there. */
-type FactColumns = [
-  kind: string,
+/** A subject and one of its teams, if it has any. */
+type SubjectColumns = [
+  type: string,
   id: string,
-  teamOrProject: string | null,
-  nameOrWorkspace: string | null,
   team: string | null,
-  visibility: string | null,
-  accessOrDefault: number | null,
-  grants: string | null,
-  workspaceGrants: string | null,
+  name: string,
+  visibility: string,
+  organizationAccess: number,
 ];
 
-const teamFrom = ([, , id, name, , visibility, access]: FactColumns): Holding[] =>
-  id === null
-    ? []
-    : [holdingFrom([id, name ?? '', visibility ?? '', access ?? 0, null, null, null, null, null, null, null, null])];
+/** A place and what the subjects' teams are granted there. */
+type PlaceColumns = [
+  type: string,
+  id: string,
+  project: string,
+  isDefault: number,
+  grants: string | null,
+  workspaceGrants: string | null,
+  team: string | null,
+  visibility: string | null,
+];
 
-const placeFrom = ([, , project, workspace, team, visibility, isDefault, grants, onWorkspace]: FactColumns) => ({
-  project: project ?? '',
-  workspace,
+const teamFrom = ([, , id, name, visibility, organizationAccess]: SubjectColumns): Holding => ({
+  id: id ?? '',
+  name,
+  visibility,
+  owners: name === ownersTeam,
+  organizationAccess,
+});
+
+const placeFrom = ([type, id, project, isDefault, grants, onWorkspace, team, visibility]: PlaceColumns) => ({
+  project,
+  workspace: type === 'workspace' ? id : null,
   onDefaultProject: isDefault === 1,
   team: team === null ? undefined : { id: team, visibility: visibility ?? '' },
   grants: grantsHere(grants, onWorkspace),
@@ -101,6 +116,94 @@ const idsOf = (named: readonly Named[], type: string): string[] => [
   ...new Set(named.filter(each => each.type === type).map(({ id }) => id)),
 ];
 
+/** The parts for which there is anything to ask, together. */
+const union = (parts: readonly (Sql | undefined)[]): Sql | undefined =>
+  parts
+    .filter(part => part !== undefined)
+    .reduce<Sql | undefined>((all, part) => (all ? sql`${all} union all ${part}` : part), undefined);
+
+/** Users with their teams, and teams. */
+const subjectsIn = (organization: string, users: readonly string[], teams: readonly string[]): Sql | undefined => {
+  const parts = union([
+    users.length === 0
+      ? undefined
+      : sql`
+        select 'user' as type, member.user_id as id, teams.id as team_id, teams.name, teams.visibility,
+          teams.organization_access, teams.created_at
+        from organization_memberships as member
+        left join team_memberships on team_memberships.membership_id = member.id
+        left join teams on teams.id = team_memberships.team_id
+        where member.user_id in (${users}) and member.organization_id = ${organization}`,
+    teams.length === 0
+      ? undefined
+      : sql`
+        select 'team' as type, id, id as team_id, name, visibility, organization_access, created_at
+        from teams
+        where id in (${teams}) and organization_id = ${organization}`,
+  ]);
+  return (
+    parts &&
+    sql`
+      select type, id, team_id, name, visibility, organization_access
+      from (${parts}) as subject
+      order by created_at, team_id, type, id`
+  );
+};
+
+/** Projects, workspaces and grants, with what these users and teams have there. */
+const placesIn = (
+  organization: string,
+  { users, teams }: { readonly users: readonly string[]; readonly teams: readonly string[] },
+  places: readonly Named[],
+): Sql | undefined => {
+  const own = union([
+    users.length === 0
+      ? undefined
+      : sql`
+        select team_memberships.team_id
+        from organization_memberships
+        join team_memberships on team_memberships.membership_id = organization_memberships.id
+        where organization_memberships.user_id in (${users})
+          and organization_memberships.organization_id = ${organization}`,
+    teams.length === 0 ? undefined : sql`select id from teams where id in (${teams})`,
+  ]);
+  const packed = (table: Sql, column: Sql, of: Sql): Sql =>
+    own
+      ? sql`(
+        select string_agg(${packedGrantWithId}, ',')
+        from ${table}
+        where ${column} = ${of} and team_id in (${own})
+      )`
+      : sql`null`;
+  const onProjects = packed(sql`team_projects`, sql`project_id`, sql`projects.id`);
+  const [projects, workspaces, grants] = ['project', 'workspace', 'team-project'].map(type => idsOf(places, type));
+  const parts = union([
+    projects?.length
+      ? sql`
+        select 'project', projects.id, projects.id, projects.is_default, ${onProjects}, null, null, null
+        from projects
+        where projects.id in (${projects}) and projects.organization_id = ${organization}`
+      : undefined,
+    workspaces?.length
+      ? sql`
+        select 'workspace', workspaces.id, projects.id, projects.is_default, ${onProjects},
+          ${packed(sql`team_workspaces`, sql`workspace_id`, sql`workspaces.id`)}, null, null
+        from workspaces
+        join projects on projects.id = workspaces.project_id
+        where workspaces.id in (${workspaces}) and workspaces.organization_id = ${organization}`
+      : undefined,
+    grants?.length
+      ? sql`
+        select 'team-project', access.id, projects.id, projects.is_default, ${onProjects}, null, teams.id, teams.visibility
+        from team_projects as access
+        join projects on projects.id = access.project_id
+        join teams on teams.id = access.team_id
+        where access.id in (${grants}) and access.organization_id = ${organization}`
+      : undefined,
+  ]);
+  return parts && sql`${parts} order by 1, 2`;
+};
+
 /** About users and teams, in projects, workspaces and grants; whatever is not of the organization is not found. */
 export const factsAbout = async (
   tx: Tx,
@@ -108,54 +211,13 @@ export const factsAbout = async (
   subjects: readonly Named[],
   places: readonly Named[],
 ): Promise<Facts> => {
-  const [users, teams] = [idsOf(subjects, 'user'), idsOf(subjects, 'team')];
-  const own = sql`
-    select team_memberships.team_id
-    from organization_memberships
-    join team_memberships on team_memberships.membership_id = organization_memberships.id
-    where organization_memberships.user_id in (${users})
-      and organization_memberships.organization_id = ${organization}
-    union all
-    select id
-    from teams
-    where id in (${teams})`;
-  const packed = (table: Sql, column: Sql, of: Sql): Sql => sql`(
-    select string_agg(${packedGrantWithId}, ',')
-    from ${table}
-    where ${column} = ${of} and team_id in (${own})
-  )`;
-  const onProjects = packed(sql`team_projects`, sql`project_id`, sql`projects.id`);
-  const rows = await tx.rows<FactColumns>(sql`
-    select 'user' as kind, member.user_id as id, teams.id as first_id, teams.name as second_id, null as team_id,
-      teams.visibility as visibility, teams.organization_access as number, null as grants, null as workspace_grants,
-      teams.created_at as made
-    from organization_memberships as member
-    left join team_memberships on team_memberships.membership_id = member.id
-    left join teams on teams.id = team_memberships.team_id
-    where member.user_id in (${users}) and member.organization_id = ${organization}
-    union all
-    select 'team', id, id, name, null, visibility, organization_access, null, null, created_at
-    from teams
-    where id in (${teams}) and organization_id = ${organization}
-    union all
-    select 'project', projects.id, projects.id, null, null, null, projects.is_default, ${onProjects}, null, null
-    from projects
-    where projects.id in (${idsOf(places, 'project')}) and projects.organization_id = ${organization}
-    union all
-    select 'workspace', workspaces.id, projects.id, workspaces.id, null, null, projects.is_default, ${onProjects},
-      ${packed(sql`team_workspaces`, sql`workspace_id`, sql`workspaces.id`)}, null
-    from workspaces
-    join projects on projects.id = workspaces.project_id
-    where workspaces.id in (${idsOf(places, 'workspace')}) and workspaces.organization_id = ${organization}
-    union all
-    select 'team-project', access.id, projects.id, null, teams.id, teams.visibility, projects.is_default, ${onProjects},
-      null, null
-    from team_projects as access
-    join projects on projects.id = access.project_id
-    join teams on teams.id = access.team_id
-    where access.id in (${idsOf(places, 'team-project')}) and access.organization_id = ${organization}
-    order by made, first_id, kind, id`);
-  return new Facts(organization, rows);
+  const asked = { users: idsOf(subjects, 'user'), teams: idsOf(subjects, 'team') };
+  const rows = async <R extends Row>(statement: Sql | undefined) => (statement ? tx.rows<R>(statement) : []);
+  const [known, there] = await Promise.all([
+    rows<SubjectColumns>(subjectsIn(organization, asked.users, asked.teams)),
+    rows<PlaceColumns>(placesIn(organization, asked, places)),
+  ]);
+  return new Facts(organization, known, there);
 };
 
 /** As much of a token as it takes to say for whom it acts. */
