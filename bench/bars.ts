@@ -6,8 +6,15 @@ import { type Figure, figureOf, ratioOf } from './statistics.ts';
 import type { Connections, Creations, Growth } from './trials.ts';
 import type { Size } from './world/plan.ts';
 
+/** Resident bytes of a server before its first request and after its last. */
+export type Memory = { readonly name: string; readonly idle: number; readonly after: number };
+
 export type Results = {
-  readonly sizes: readonly { readonly size: Size; readonly taken: readonly Taken[] }[];
+  readonly sizes: readonly {
+    readonly size: Size;
+    readonly taken: readonly Taken[];
+    readonly memory: readonly Memory[];
+  }[];
   readonly creations?: Creations;
   readonly growth?: readonly Growth[];
   readonly statements?: number;

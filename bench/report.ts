@@ -118,6 +118,14 @@ const trials = ({ creations, growth, connections }: Results): string[] => [
     : []),
 ];
 
+const memoryTable = ({ sizes }: Results): string =>
+  table(
+    ['resident MiB', 'grants', 'idle', 'after all operations'],
+    sizes.flatMap(({ size, memory }) =>
+      memory.map(({ name, idle, after }) => [name, size.name, digits(idle / 2 ** 20), digits(after / 2 ** 20)]),
+    ),
+  );
+
 /** The whole of it, in Markdown. */
 export const reportOf = (results: Results, facts: readonly string[]): string =>
   [
@@ -125,6 +133,7 @@ export const reportOf = (results: Results, facts: readonly string[]): string =>
     doubts(results),
     ...(judged(results).length > 0 ? ['### Bars', barsTable(results)] : []),
     ...trials(results),
+    ...(results.sizes.length > 0 ? ['### Memory', memoryTable(results)] : []),
     ...(results.sizes.length > 0 ? ['### Operations', explanation] : []),
     ...results.sizes.flatMap(({ size, taken }) =>
       [...new Set(taken.map(({ operation }) => operation))].flatMap(operation => [

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { against } from './against.ts';
 import { castOf } from './arms/index.ts';
 import type { Results } from './bars.ts';
+import { residentOf } from './cpu.ts';
 import { Generator } from './load.ts';
 import { fsyncTime, machine, placement, versions } from './machine.ts';
 import { help, type Options, optionsOf, WrongOption } from './options.ts';
@@ -45,8 +46,13 @@ const measured = async (
     for (const each of cast.notes) remarks.add(`${each}.`);
     for (const each of cast.versions) peers.add(each);
     remaining.expect(stepsOf(cast.arms.length, plan) - stepsOf(guess, plan));
+    const servers = cast.arms.filter(arm => arm.kind === 'served');
+    const idle = servers.map(({ server }) => residentOf(server()));
     const taken = await inRounds(cast.arms, plan, generator, what => remaining.step(`${size.name}, ${what}`));
-    results.sizes.push({ size, taken });
+    const memory = servers.map(({ name, server }, index) => ({
+      ...{ name, idle: idle[index] ?? Number.NaN, after: residentOf(server()) },
+    }));
+    results.sizes.push({ size, taken, memory });
     await cast.close();
   }
   if (more.creations) {

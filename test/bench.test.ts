@@ -62,7 +62,7 @@ describe('the report', () => {
   });
 
   it('judges what was measured by its bar, and says nothing of the rest', () => {
-    const rows = judged({ sizes: [{ size: small, taken }] }).map(({ cells }) => cells.slice(1));
+    const rows = judged({ sizes: [{ size: small, taken, memory: [] }] }).map(({ cells }) => cells.slice(1));
     assert.deepEqual(rows[0], ['≤ 2.5 ×', '2.00 ×', 'met', '1.6 ×']);
     assert.deepEqual(rows[1], ['≤ 10 ms', '2.0 ms', '**moonshot**', '5 ms']);
     assert.equal(rows.length, 2);
