@@ -13,6 +13,9 @@ import { coreOf } from './core.ts';
 import { differences, enough, refusal } from './differences.ts';
 import { peers, versions } from './index.ts';
 
+// What was started ends with this process, however it ends.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 const asked = process.argv.slice(2).map(Number);
 const chosen = sizes.filter(({ grants }) => (asked.length === 0 ? [1_000] : asked).includes(grants));
 const folder = mkdtempSync(join(tmpdir(), 'bailiwick-peers-'));
