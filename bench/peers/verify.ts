@@ -18,6 +18,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 const asked = process.argv.slice(2).map(Number);
 const chosen = sizes.filter(({ grants }) => (asked.length === 0 ? [1_000] : asked).includes(grants));
+/** As many as share a database. */
+const groups = [/^(?!OpenFGA)/, /^OpenFGA.*SQLite$/, /^OpenFGA.*PostgreSQL$/].map(
+  names => (name: string) => names.test(name),
+);
 const folder = mkdtempSync(join(tmpdir(), 'bailiwick-peers-'));
 const postgres = await startPostgres();
 const say = (text: string): void => console.error(text);
@@ -33,19 +37,22 @@ try {
     const ours = refusal(await differences(world, questions => questions.map(core)));
     if (ours !== undefined) process.exitCode = 1;
     console.log(`${size.name} Bailiwick's core: ${ours ?? `${enough} answers as the reference gives them`}`);
-    const { arms, leftOut } = await peers({
-      world,
-      folder,
-      say,
-      postgres: async () => ({ url: await postgres.newDatabase(), processes: () => [] }),
-    });
-    for (const arm of arms) {
-      console.log(`${size.name} ${arm.name}: ${enough} answers as the reference gives them`);
-      await arm.close();
-    }
-    for (const { name, reason } of leftOut) {
-      console.log(`${size.name} ${name}: left out, ${reason}`);
-      process.exitCode = 1;
+    for (const wanted of groups) {
+      const { arms, leftOut } = await peers({
+        world,
+        folder,
+        wanted,
+        say,
+        postgres: async () => ({ url: await postgres.newDatabase(), processes: () => [] }),
+      });
+      for (const arm of arms) {
+        console.log(`${size.name} ${arm.name}: ${enough} answers as the reference gives them`);
+        await arm.close();
+      }
+      for (const { name, reason } of leftOut) {
+        console.log(`${size.name} ${name}: left out, ${reason}`);
+        process.exitCode = 1;
+      }
     }
   }
 } finally {

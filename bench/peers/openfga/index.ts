@@ -1,5 +1,6 @@
 /** The arms of OpenFGA: a store for each engine, and for each a server that keeps nothing and one that caches. */
 
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Served } from '../../arm.ts';
 import type { World } from '../../world/plan.ts';
@@ -62,7 +63,7 @@ export const openfgaArms = async (
     if (engine === 'PostgreSQL' && database === undefined) throw new Error('no PostgreSQL is given');
     const datastore = {
       engine: engines[engine],
-      uri: database?.url ?? `file:${join(folder, `openfga-${world.size.grants}.db`)}`,
+      uri: database?.url ?? `file:${join(mkdtempSync(join(folder, 'openfga-')), 'tuples.db')}`,
     };
     const store = await prepared(binary, datastore, world);
     for (const { name, cached } of names) {
