@@ -10,7 +10,7 @@ import { inMemory, own, reasonOf } from './sqlite-file.ts';
 import { type Row, StartFault, type Store, type Tx, Unavailable } from './store.ts';
 
 /** In milliseconds, for which changes keep the reads behind them waiting, unless one alone takes longer. */
-const longest = 10;
+const longest = 20;
 
 /** More than the server has without the many lengths that lists in a query can have. */
 const mostPrepared = 500;
@@ -144,6 +144,10 @@ const open = (path: string): Opened => {
     database.exec('pragma synchronous = full');
     database.exec('pragma foreign_keys = on');
     database.exec('pragma trusted_schema = off');
+    // What it takes to undo one change among several would go to a file of its own.
+    database.exec('pragma temp_store = memory');
+    // In KiB: enough for the upper pages of every index, which each look-up walks down.
+    database.exec('pragma cache_size = -16000');
     // Where it cannot be written, the start is the time to say so.
     database.exec('begin immediate; commit');
     return { database, release };
