@@ -34,8 +34,8 @@ export type Incoming = {
   readonly ifMatch: string | undefined;
 };
 
-/** Who asks and, where the operation names a place, where that is in it. */
-export type Asker = { readonly caller: Caller; readonly here?: Here | undefined };
+/** Who asks, when and, where the operation names a place, where that is in it. */
+export type Asker = { readonly caller: Caller; readonly now: string; readonly here?: Here | undefined };
 
 /** The parameter that every write takes. */
 export const dryRun = 'dry-run';
@@ -61,19 +61,18 @@ export class Request<P extends string = string, B = unknown> {
   readonly rawBody: unknown;
   readonly #incoming: Incoming;
   readonly #operation: Operation;
-  readonly #effects: Effects;
+  #effects: Effects | undefined;
 
-  constructor(tx: Tx, incoming: Incoming, { caller, here }: Asker, operation: Operation, services: Services) {
+  constructor(tx: Tx, incoming: Incoming, { caller, here, now }: Asker, operation: Operation, services: Services) {
     this.tx = tx;
     this.caller = caller;
     this.here = here;
     this.params = incoming.params;
     this.services = services;
-    this.now = services.now().toISOString();
+    this.now = now;
     this.rawBody = incoming.body;
     this.#incoming = incoming;
     this.#operation = operation;
-    this.#effects = new Effects(tx, caller);
   }
 
   newId(prefix: Prefix): string {
@@ -243,12 +242,17 @@ export class Request<P extends string = string, B = unknown> {
 
   /** Said before anything is saved: whose access may change, and where. What did is told in the audit row, and by a dry run. */
   affecting(scope: Scope): Promise<void> {
-    return this.#effects.watch(scope, this.isDryRun);
+    return this.#ownEffects.watch(scope, this.isDryRun);
   }
 
   /** To be called once all is saved. */
   effects(): ReturnType<Effects['told']> {
-    return this.#effects.told();
+    return this.#ownEffects.told();
+  }
+
+  get #ownEffects(): Effects {
+    this.#effects ??= new Effects(this.tx, this.caller);
+    return this.#effects;
   }
 
   /** A page of a list, with the operation's own filters in its links. */

@@ -10,7 +10,7 @@ import { columnsOf, grantOf } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { type Document, one, pathOf, type Resource, toOne } from '../wire/document.ts';
 import { flag, oneOf, type TSchema } from '../wire/schemas.ts';
-import { template, templates } from '../wire/template.ts';
+import { quoted, template, templates } from '../wire/template.ts';
 import type { Since } from './operation.ts';
 import { pointerTo } from './request.ts';
 
@@ -151,17 +151,22 @@ export const teamAccessResource = <L extends Level | WorkspaceLevel, A>(differen
 
   const textOf = ({ id, place: placeId, team, grant }: TeamAccess<L>): string => {
     const packed = 'chosen' in grant ? `${grant.access} ${grant.chosen} ${grant.beyond}` : grant.access;
-    return texts(packed, { id, placeId, teamId: team.id });
+    return texts(packed, { id: quoted(id), placeId: quoted(placeId), teamId: quoted(team.id) });
   };
 
   /** The same of a row that is packed so. */
   const packed = sql`
     id || ' ' || team_id || ' ' || access || case when chosen is null then '' else ' ' || chosen || ' ' || beyond end`;
 
-  const textOfPacked = (row: string, placeId: string): string => {
-    const team = row.indexOf(' ') + 1;
-    const grant = row.indexOf(' ', team) + 1;
-    return texts(row.slice(grant), { id: row.slice(0, team - 1), teamId: row.slice(team, grant - 1), placeId });
+  const textOfPacked = (placeId: string) => {
+    const place = quoted(placeId);
+    return (row: string): string => {
+      const packed = quoted(row);
+      const team = packed.indexOf(' ') + 1;
+      const grant = packed.indexOf(' ', team) + 1;
+      const [id, teamId] = [packed.slice(0, team - 1), packed.slice(team, grant - 1)];
+      return texts(packed.slice(grant), { id, teamId, placeId: place });
+    };
   };
 
   /** Whom and where a change to the access of these teams may touch. */

@@ -69,7 +69,7 @@ export const teamAccess = <L extends Level | WorkspaceLevel, A>(
         },
         page,
       );
-      return request.written({ items, total }, row => textOfPacked(row, placeId));
+      return request.written({ items, total }, textOfPacked(placeId));
     },
   });
 

@@ -78,12 +78,15 @@ export const sendFlow = async (
   return reply;
 };
 
-/** As bytes: sent together with text, a header that is not ASCII would not be what it was. */
-export const sendPlain = (reply: FastifyReply, status: number, value: unknown): FastifyReply =>
-  reply
-    .code(status)
-    .header('content-type', plainMediaType)
-    .send(Buffer.from(JSON.stringify(value)));
+const ascii = /^[\x20-\x7e]*$/;
+
+/** Sent together with text, a header that is not ASCII would not be what it was: then the body goes as bytes. */
+export const sendPlain = (reply: FastifyReply, status: number, value: unknown): FastifyReply => {
+  const text = JSON.stringify(value);
+  return ascii.test(`${reply.getHeader('x-request-id')}`)
+    ? sendText(reply, status, plainMediaType, text)
+    : reply.code(status).header('content-type', plainMediaType).send(Buffer.from(text));
+};
 
 const questions = /^\/organizations\/[^/?#]*\/access\/v1\//;
 

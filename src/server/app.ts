@@ -67,9 +67,13 @@ export const buildApp = ({
     return tracing?.storeFor(request) ?? store;
   };
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
-    metrics.observe(request, reply);
+    const answered = metrics.observe(request, reply);
     tracing?.observe(request, reply);
     ending.note(reply.raw);
+    reply.raw.once('close', () => {
+      ending.forget(reply.raw);
+      answered();
+    });
   };
   // A missing Host header is ours to refuse, in our own words.
   const http = { requireHostHeader: false, maxHeaderSize: largestHead };
@@ -140,7 +144,7 @@ export const buildApp = ({
     const now = services.now().toISOString();
     const known = await authenticate(tx, request.headers.authorization, services.tokenKey, now, place);
     uses.note(known.caller.token, now);
-    return known;
+    return { ...known, now };
   };
 
   /** A request as its operation sees it. */
@@ -268,8 +272,10 @@ export const buildApp = ({
         method,
         url,
         // Nobody's body is read without a token, unless it is as small as a head.
-        onRequest: async request => {
-          if (!isSmall(request)) await storeFor(request).look(tx => knownIn(tx, request));
+        onRequest: (request, _reply, done) => {
+          if (isSmall(request)) return done();
+          const known = storeFor(request).look(tx => knownIn(tx, request));
+          known.then(() => done(), done);
         },
         bodyLimit: operation.largestBody ?? largestBody,
         config: { asks: operation.asks ?? false },

@@ -6,7 +6,7 @@ import { single } from '../resources/authentication-token-resource.ts';
 import { type Sql, sql } from '../store/sql.ts';
 import { type Here, tokenInPlace } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
-import { auditTrails, decisions, isSameHash, kept } from '../store/token.ts';
+import { auditTrails, decisions, hashOf, isSameHash, lookupOf } from '../store/token.ts';
 
 type Columns = [
   id: string,
@@ -51,12 +51,11 @@ export const authenticate = async (
   place?: Sql,
 ): Promise<Known> => {
   const presented = bearer.exec(header ?? '')?.[1];
-  const wanted = presented === undefined ? undefined : kept(tokenKey, presented);
-  const found = wanted && (await load(tx, wanted.lookup, place));
-  if (presented === undefined || !wanted || !found) throw new Fault({ kind: 'unauthorized' });
+  const lookup = presented === undefined ? undefined : lookupOf(tokenKey, presented);
+  const found = lookup === undefined ? undefined : await load(tx, lookup, place);
+  if (presented === undefined || !found) throw new Fault({ kind: 'unauthorized' });
   const [, hash, expiredAt, , , , , , slot] = found.token;
-  const known = slot === decisions ? kept(tokenKey, presented, slot) : wanted;
-  const valid = known && isSameHash(hash, known.hash) && (expiredAt === null || expiredAt > now);
+  const valid = isSameHash(hash, hashOf(tokenKey, presented, slot)) && (expiredAt === null || expiredAt > now);
   if (!valid) throw new Fault({ kind: 'unauthorized' });
   const caller = callerFrom(found.token);
   return { caller, here: found.hereFor(caller) };

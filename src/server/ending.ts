@@ -29,7 +29,11 @@ export class Ending {
   note(response: ServerResponse): void {
     response.shouldKeepAlive &&= !this.#begun;
     this.#underWay.add(response);
-    response.once('close', () => this.#underWay.delete(response));
+  }
+
+  /** Told of every answer that is out. */
+  forget(response: ServerResponse): void {
+    this.#underWay.delete(response);
   }
 
   /** Takes no more connections and, after a moment for what is on its way, ends those that are idle. */

@@ -24,16 +24,16 @@ export class Metrics {
   readonly #series = new Map<string, Series>();
   #inFlight = 0;
 
-  /** Counts a request when its answer is out, or its client gone. */
-  observe(request: FastifyRequest, reply: FastifyReply): void {
+  /** Counts a request; what it gives back is to be called when its answer is out, or its client gone. */
+  observe(request: FastifyRequest, reply: FastifyReply): () => void {
     const begun = performance.now();
     this.#inFlight++;
-    reply.raw.once('close', () => {
+    return () => {
       this.#inFlight--;
       // A client that went before its answer got none, whatever the answer would have been.
       const status = reply.raw.writableEnded ? reply.raw.statusCode : 'none';
       this.#count(request.method, routeOf(request), status, (performance.now() - begun) / 1000);
-    });
+    };
   }
 
   #count(method: string, route: string, status: number | 'none', seconds: number): void {

@@ -82,6 +82,7 @@ type SubjectColumns = [
   name: string,
   visibility: string,
   organizationAccess: number,
+  createdAt: string,
 ];
 
 /** A place and what the subjects' teams are granted there. */
@@ -141,13 +142,7 @@ const subjectsIn = (organization: string, users: readonly string[], teams: reado
         from teams
         where id in (${teams}) and organization_id = ${organization}`,
   ]);
-  return (
-    parts &&
-    sql`
-      select type, id, team_id, name, visibility, organization_access
-      from (${parts}) as subject
-      order by created_at, team_id, type, id`
-  );
+  return parts && sql`${parts} order by created_at, team_id, type, id`;
 };
 
 /** Projects, workspaces and grants, with what these users and teams have there. */

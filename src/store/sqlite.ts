@@ -40,12 +40,38 @@ export const openSqlite = (path: string, { readOnly = false } = {}): Store => {
     script: async text => database.exec(text),
   };
 
-  // Work that awaits in the middle must not see, or be seen by, other work: it all stands in one line.
+  const failures = { gone: 0, busy: 0, full: 0 };
+  /** What fails for want of a disk is told as such, and counted. */
+  const told = (error: unknown): unknown => {
+    const translated = error instanceof Unavailable ? error : unavailable(error);
+    if (translated) failures[translated.reason]++;
+    return translated ?? error;
+  };
+
+  // Work that awaits in the middle must not see changes, or its changes be seen: while there are any to make, all stands
+  // in one line; else reads go side by side.
   let last: Promise<unknown> = Promise.resolve();
+  let writes = 0;
+  let reads = 0;
+  let readsDone = () => {};
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work);
     last = turn.catch(() => {});
     return turn;
+  };
+
+  const read = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+    try {
+      if (writes > 0) return await inTurn(() => work(tx));
+      reads++;
+      try {
+        return await work(tx);
+      } finally {
+        if (--reads === 0) readsDone();
+      }
+    } catch (error) {
+      throw told(error);
+    }
   };
 
   const [begin, commit, rollback] = ['begin immediate', 'commit', 'rollback'].map(text => database.prepare(text)) as [
@@ -53,38 +79,30 @@ export const openSqlite = (path: string, { readOnly = false } = {}): Store => {
     StatementSync,
     StatementSync,
   ];
-  const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-    inTurn(async () => {
-      try {
+  const write = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+    writes++;
+    try {
+      return await inTurn(async () => {
+        if (reads > 0)
+          await new Promise<void>(resolve => {
+            readsDone = resolve;
+          });
         begin.run();
-        const result = await work(tx);
-        commit.run();
-        return result;
-      } catch (error) {
-        if (database.isTransaction) rollback.run();
-        throw unavailable(error) ?? error;
-      }
-    });
-
-  /** Nobody writes meanwhile, so what it reads is of one state. */
-  const read = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-    counted(
-      inTurn(async () => {
         try {
-          return await work(tx);
+          const result = await work(tx);
+          commit.run();
+          return result;
         } catch (error) {
-          throw unavailable(error) ?? error;
+          if (database.isTransaction) rollback.run();
+          throw error;
         }
-      }),
-    );
-
-  const failures = { gone: 0, busy: 0, full: 0 };
-  /** What fails for want of a disk is counted. */
-  const counted = <T>(work: Promise<T>): Promise<T> =>
-    work.catch(error => {
-      if (error instanceof Unavailable) failures[error.reason]++;
-      throw error;
-    });
+      });
+    } catch (error) {
+      throw unavailable(error) ?? error;
+    } finally {
+      writes--;
+    }
+  };
 
   // A failing disk undoes the whole transaction, or makes its commit fail.
   const failsAll = (error: unknown) => unavailable(error) !== undefined;
@@ -93,9 +111,9 @@ export const openSqlite = (path: string, { readOnly = false } = {}): Store => {
     engine: 'sqlite',
     read,
     look: read,
-    write: work => counted(line.inTurn(work)),
+    write: work => line.inTurn<Awaited<ReturnType<typeof work>>>(work).catch(error => Promise.reject(told(error))),
     // One process owns the file.
-    alone: work => counted(write(work)),
+    alone: work => write(work).catch(error => Promise.reject(told(error))),
     figures: () => ({ open: 1, idle: 0, waiting: 0, most: 1, failures, retries: 0 }),
     close: async () => {
       // Those who came before have their turn.

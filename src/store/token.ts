@@ -41,15 +41,24 @@ const keyedHash = (key: string, text: string): string => createHmac('sha256', ke
 export const isWellMade = (token: string): boolean =>
   !form.test(token) || token === sealed(token.slice(0, -checksumLength));
 
-/**
- * Undefined for a token that needs no query to be refused. Versions that do not know the slot of decisions would take such a
- * token for the organization's own: its hash is another one, so that they know no such token.
- */
-export const kept = (key: string, token: string, slot?: string | null): Kept | undefined => {
-  if (!isWellMade(token)) return undefined;
+/** What a token is found by; undefined for one that needs no query to be refused. */
+export const lookupOf = (key: string, token: string): string | undefined => {
+  const own = form.exec(token)?.[1];
   // A token that an administrator chose has no public part; a second hash stands for it.
-  const lookup = form.exec(token)?.[1] ?? keyedHash(key, `lookup ${token}`);
-  return { lookup, hash: keyedHash(key, slot === decisions ? `${decisions} ${token}` : token) };
+  if (own === undefined) return keyedHash(key, `lookup ${token}`);
+  return token.endsWith(checksum(token.slice(0, -checksumLength))) ? own : undefined;
+};
+
+/**
+ * What a token is known by. Versions that do not know the slot of decisions would take such a token for the organization's
+ * own: its hash is another one, so that they know no such token.
+ */
+export const hashOf = (key: string, token: string, slot?: string | null): string =>
+  keyedHash(key, slot === decisions ? `${decisions} ${token}` : token);
+
+export const kept = (key: string, token: string, slot?: string | null): Kept | undefined => {
+  const lookup = lookupOf(key, token);
+  return lookup === undefined ? undefined : { lookup, hash: hashOf(key, token, slot) };
 };
 
 export const isSameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b));

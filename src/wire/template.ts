@@ -3,9 +3,9 @@
 const plain = /^[\w .:/-]*$/;
 
 /** A string as it stands within the quotes of JSON. */
-const quoted = (text: string): string => (plain.test(text) ? text : JSON.stringify(text).slice(1, -1));
+export const quoted = (text: string): string => (plain.test(text) ? text : JSON.stringify(text).slice(1, -1));
 
-/** `shape` gets a mark for each name, which it may put into any string, as often as it likes. */
+/** `shape` gets a mark for each name, which it may put into any string, as often as it likes; the values come as `quoted`. */
 export const template = <N extends string>(
   names: readonly N[],
   shape: (marks: Readonly<Record<N, string>>) => unknown,
@@ -20,7 +20,7 @@ export const template = <N extends string>(
   }, []);
   return values => {
     let text = first;
-    for (const { name, after } of parts) text += quoted(values[name]) + after;
+    for (const { name, after } of parts) text += values[name] + after;
     return text;
   };
 };
