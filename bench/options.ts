@@ -19,6 +19,8 @@ export const help = `npm run bench -- [OPTION ...]
   --against REV       compares with another revision, and fails above 15 % more CPU for any operation
   --json FILE         writes all that was measured
   --help
+
+  A LIST is parted by commas; by semicolons where a name has a comma, as in --arms 'bare node:http; Bailiwick, SQLite'.
 `;
 
 export type Options = {
@@ -37,7 +39,12 @@ export type Options = {
 /** What is wrong with the command line. */
 export class WrongOption extends Error {}
 
-const listOf = (text: string | undefined): string[] | undefined => text?.split(',').map(part => part.trim());
+/** By commas, or by semicolons where there are any: names have commas. */
+const listOf = (text: string | undefined): string[] | undefined =>
+  text
+    ?.split(text.includes(';') ? ';' : ',')
+    .map(part => part.trim())
+    .filter(part => part !== '');
 
 const chosen = <T>(
   known: readonly T[],

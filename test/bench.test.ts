@@ -89,6 +89,9 @@ describe('the options', () => {
     );
     assert.equal(options.operations.length, 4);
     assert.ok(options.takesPart('naive, SQLite', 'naive') && !options.takesPart('naive, PostgreSQL', 'naive'));
+    const named = optionsOf(['--arms', 'bare node:http; Bailiwick, SQLite']);
+    assert.ok(named !== 'help' && named.takesPart('Bailiwick, SQLite', 'ours'));
+    assert.ok(!named.takesPart('Bailiwick, PostgreSQL', 'ours') && !named.takesPart('naive, SQLite', 'naive'));
     for (const wrong of [['--sizes', '7'], ['--operations', 'sing'], ['--rounds', '0'], ['--loud']])
       assert.throws(() => optionsOf(wrong), WrongOption);
   });

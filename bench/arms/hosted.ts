@@ -3,6 +3,7 @@
 import type { Embedded, Role, Sample } from '../arm.ts';
 import { Child } from '../children.ts';
 import { onServerCore } from '../cores.ts';
+import { peakOf } from '../cpu.ts';
 import type { Operation } from '../operations.ts';
 
 /** One operation, done once. */
@@ -25,8 +26,9 @@ const measured = async (work: Work, seconds: number): Promise<Sample> => {
       if (result instanceof Promise) await result;
     }
   const { user, system } = process.cpuUsage(before);
-  const { maxRSS } = process.resourceUsage();
-  return { cpu: (user + system) / done, rate: (done * 1000) / (now - begun), memory: maxRSS * 1024 };
+  // Not what the process itself is told: that begins with the peak of whoever started it.
+  const memory = peakOf([process.pid]);
+  return { cpu: (user + system) / done, rate: (done * 1000) / (now - begun), memory };
 };
 
 /** The process of an arm: makes its works of what it is told first. */
