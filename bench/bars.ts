@@ -169,15 +169,12 @@ export const bars: readonly Bar[] = [
   },
 ];
 
-export type Judged = { readonly cells: readonly string[]; readonly isMissed: boolean };
-
-/** Those that were measured. */
-export const judged = (results: Results): readonly Judged[] =>
-  bars.flatMap(({ what, bar, moonshot, measured, shown, isMet, isMoonshot }) => {
-    const figure = measured(results);
-    if (!figure || Number.isNaN(figure.median)) return [];
-    const { median: value, isWide } = figure;
+/** Each of them, and what was not measured this time. */
+export const judged = (results: Results): readonly (readonly string[])[] =>
+  bars.map(({ what, bar, moonshot, measured, shown, isMet, isMoonshot }) => {
+    const { median: value, isWide } = measured(results) ?? figureOf([]);
+    if (Number.isNaN(value)) return [what, bar, '–', 'not measured', moonshot];
     const outcome = isMoonshot(value) ? '**moonshot**' : isMet(value) ? 'met' : '**missed**';
     const text = Number.isFinite(value) ? shown(value) : 'refused';
-    return [{ cells: [what, bar, `${text}${isWide ? ' ~' : ''}`, outcome, moonshot], isMissed: !isMet(value) }];
+    return [what, bar, `${text}${isWide ? ' ~' : ''}`, outcome, moonshot];
   });

@@ -62,13 +62,9 @@ const doubts = ({ sizes }: Results): string => {
     : `**The spread of ${wide} of ${figures.length} CPU times is too wide to trust: the machine had other work to do. Run it again.**`;
 };
 
-export const explanation = `Median of the rounds (and quartiles) · how many times bare \`node:http\` in the same round. CPU is that of the server with all its threads, for each request; that of the database's own processes stands beside it. Latency is counted from when a request should have been sent, at half of the rate that the arm reached. ~ marks a figure whose middle half of the rounds spans more than ${widest * 100} % of the median: too wide to trust.`;
+const explanation = `Median of the rounds (and quartiles) · how many times bare \`node:http\` in the same round. CPU is that of the server with all its threads, for each request; that of the database's own processes stands beside it. Latency is counted from when a request should have been sent, at half of the rate that the arm reached. ~ marks a figure whose middle half of the rounds spans more than ${widest * 100} % of the median: too wide to trust.`;
 
-export const barsTable = (results: Results): string =>
-  table(
-    ['what', 'bar', 'measured', '', 'moonshot'],
-    judged(results).map(({ cells }) => cells),
-  );
+const barsTable = (results: Results): string => table(['what', 'bar', 'measured', '', 'moonshot'], judged(results));
 
 const millisecond = (value: number): string => `${value.toFixed(2)} ms`;
 
@@ -131,7 +127,7 @@ export const reportOf = (results: Results, facts: readonly string[]): string =>
   [
     ...facts,
     doubts(results),
-    ...(judged(results).length > 0 ? ['### Bars', barsTable(results)] : []),
+    ...['### Bars', barsTable(results)],
     ...trials(results),
     ...(results.sizes.length > 0 ? ['### Memory', memoryTable(results)] : []),
     ...(results.sizes.length > 0 ? ['### Operations', explanation] : []),

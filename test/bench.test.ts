@@ -61,11 +61,14 @@ describe('the report', () => {
     assert.match(lines[3] ?? '', /^\| Bailiwick, SQLite \| 22\.0 \(21\.0–23\.0\) · 2\.00 × \| – \|/);
   });
 
-  it('judges what was measured by its bar, and says nothing of the rest', () => {
-    const rows = judged({ sizes: [{ size: small, taken, memory: [] }] }).map(({ cells }) => cells.slice(1));
-    assert.deepEqual(rows[0], ['≤ 2.5 ×', '2.00 ×', 'met', '1.6 ×']);
-    assert.deepEqual(rows[1], ['≤ 10 ms', '2.0 ms', '**moonshot**', '5 ms']);
-    assert.equal(rows.length, 2);
+  it('judges what was measured by its bar, and says what was not', () => {
+    const rows = judged({ sizes: [{ size: small, taken, memory: [] }] }).map(cells => cells.slice(1));
+    const known = rows.filter(cells => !cells.includes('not measured'));
+    assert.deepEqual(known, [
+      ['≤ 2.5 ×', '2.00 ×', 'met', '1.6 ×'],
+      ['≤ 10 ms', '2.0 ms', '**moonshot**', '5 ms'],
+    ]);
+    assert.ok(rows.length > known.length);
   });
 
   it('takes the place of its section and leaves the others alone', () => {

@@ -56,7 +56,7 @@ export const peersOn = async (worlds: Worlds, world: World, wanted: (name: strin
   const taking = new Set(arms.map(({ name }) => name));
   return {
     arms,
-    left: leftOut.map(({ name, reason }) => `${name}: ${reason}`),
+    left: leftOut.map(({ name, reason }) => `${name}: ${reason.trim()}`),
     versions: arms.length === 0 ? [] : Object.entries(module.versions()).map(([name, version]) => `${name} ${version}`),
     notes: module.notes
       .filter(({ peers }) => peers.some(name => taking.has(name)))
