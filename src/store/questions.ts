@@ -142,7 +142,7 @@ const subjectsIn = (organization: string, users: readonly string[], teams: reado
         from teams
         where id in (${teams}) and organization_id = ${organization}`,
   ]);
-  return parts && sql`${parts} order by created_at, team_id, type, id`;
+  return parts && sql`${parts} order by 7, 3, 1, 2`;
 };
 
 /** Projects, workspaces and grants, with what these users and teams have there. */
