@@ -35,7 +35,7 @@ export type Incoming = {
 };
 
 /** Who asks, when and, where the operation names a place, where that is in it. */
-export type Asker = { readonly caller: Caller; readonly now: string; readonly here?: Here | undefined };
+export type Asker = { readonly caller: Caller; readonly now: string; readonly here: () => Here | undefined };
 
 /** The parameter that every write takes. */
 export const dryRun = 'dry-run';
@@ -52,8 +52,7 @@ export const namedIn = (resource: unknown, relationship: string): string | undef
 export class Request<P extends string = string, B = unknown> {
   readonly tx: Tx;
   readonly caller: Caller;
-  /** The caller in the place that the operation names; undefined where there is none. */
-  readonly here: Here | undefined;
+  readonly #here: Asker['here'];
   readonly params: Readonly<Record<ParamNames<P>, string>>;
   readonly services: Services;
   readonly now: string;
@@ -66,13 +65,18 @@ export class Request<P extends string = string, B = unknown> {
   constructor(tx: Tx, incoming: Incoming, { caller, here, now }: Asker, operation: Operation, services: Services) {
     this.tx = tx;
     this.caller = caller;
-    this.here = here;
+    this.#here = here;
     this.params = incoming.params;
     this.services = services;
     this.now = now;
     this.rawBody = incoming.body;
     this.#incoming = incoming;
     this.#operation = operation;
+  }
+
+  /** The caller in the place that the operation names; undefined where there is none. It may refuse the caller. */
+  get here(): Here | undefined {
+    return this.#here();
   }
 
   newId(prefix: Prefix): string {

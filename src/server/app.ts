@@ -4,7 +4,14 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify';
 import { Fault, type Problem } from '../core/fault.ts';
 import { actorOf } from '../resources/authentication-token-resource.ts';
 import { withEffect } from '../resources/effect.ts';
@@ -75,12 +82,14 @@ export const buildApp = ({
       answered();
     });
   };
+  const isVerbose = ['debug', 'trace'].includes(logLevel);
   // A missing Host header is ours to refuse, in our own words.
   const http = { requireHostHeader: false, maxHeaderSize: largestHead };
   const options = {
     logger: { level: logLevel, stream: process.stderr },
-    // A line per request costs a third of the throughput.
-    logController: new LogController({ disableRequestLogging: !['debug', 'trace'].includes(logLevel) }),
+    // A line per request costs a third of the throughput, and a logger per request is for those lines alone.
+    logController: new LogController({ disableRequestLogging: !isVerbose }),
+    ...(!isVerbose && { childLoggerFactory: (logger: FastifyBaseLogger) => logger }),
     bodyLimit: largestBody,
     requestTimeout: 30_000,
     // The Go clients keep a connection for 90 seconds and crash when it is gone before.

@@ -31,8 +31,8 @@ const holders = sql`
 
 const count: Columns['length'] = 9;
 
-/** Who asks and, where a place was named, where that is in it; undefined where there is no such place. */
-export type Known = { readonly caller: Caller; readonly here: Here | undefined };
+/** Who asks and, where a place was named, where that is in it; undefined where there is no such place. It is refused when asked for. */
+export type Known = { readonly caller: Caller; readonly here: () => Here | undefined };
 
 /** Of an organization's tokens, by slot. One that this version does not know may stand for less than an owner: it is no token. */
 const kinds: ReadonlyMap<string | null, 'organization' | 'audit-trails' | 'decisions'> = new Map([
@@ -58,7 +58,7 @@ export const authenticate = async (
   const valid = isSameHash(hash, hashOf(tokenKey, presented, slot)) && (expiredAt === null || expiredAt > now);
   if (!valid) throw new Fault({ kind: 'unauthorized' });
   const caller = callerFrom(found.token);
-  return { caller, here: found.hereFor(caller) };
+  return { caller, here: () => found.hereFor(caller) };
 };
 
 const load = async (tx: Tx, lookup: string, place: Sql | undefined) => {

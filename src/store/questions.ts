@@ -15,7 +15,7 @@ import {
 } from './holdings.ts';
 import { pageOf } from './paging.ts';
 import { type Sql, sql } from './sql.ts';
-import { ownersTeam, packedGrantWithId } from './standing.ts';
+import { ownersTeam, packedGrantIn } from './standing.ts';
 import type { Row, Tx } from './store.ts';
 
 /** A project, a workspace or a team's access to a project, known by type and id as the questions have it. */
@@ -151,25 +151,27 @@ const placesIn = (
   { users, teams }: { readonly users: readonly string[]; readonly teams: readonly string[] },
   places: readonly Named[],
 ): Sql | undefined => {
+  const members = sql`
+    from organization_memberships as member
+    left join team_memberships on team_memberships.membership_id = member.id`;
+  const areMembers = sql`member.user_id in (${users}) and member.organization_id = ${organization}`;
   const own = union([
-    users.length === 0
-      ? undefined
-      : sql`
-        select team_memberships.team_id
-        from organization_memberships
-        join team_memberships on team_memberships.membership_id = organization_memberships.id
-        where organization_memberships.user_id in (${users})
-          and organization_memberships.organization_id = ${organization}`,
+    users.length === 0 ? undefined : sql`select team_memberships.team_id ${members} where ${areMembers}`,
     teams.length === 0 ? undefined : sql`select id from teams where id in (${teams})`,
   ]);
-  const packed = (table: Sql, column: Sql, of: Sql): Sql =>
-    own
+  const packed = (table: Sql, column: Sql, of: Sql): Sql => {
+    if (!own) return sql`null`;
+    const grants = sql`select string_agg(${packedGrantIn(table)}, ',')`;
+    // One user's teams are soon gone through, the left joins say in which order; those of many are a set to look into.
+    return users.length === 1 && teams.length === 0
       ? sql`(
-        select string_agg(${packedGrantWithId}, ',')
-        from ${table}
-        where ${column} = ${of} and team_id in (${own})
+        ${grants}
+        ${members}
+        left join ${table} on ${table}.team_id = team_memberships.team_id and ${table}.${column} = ${of}
+        where ${areMembers}
       )`
-      : sql`null`;
+      : sql`(${grants} from ${table} where ${column} = ${of} and team_id in (${own}))`;
+  };
   const onProjects = packed(sql`team_projects`, sql`project_id`, sql`projects.id`);
   const [projects, workspaces, grants] = ['project', 'workspace', 'team-project'].map(type => idsOf(places, type));
   const parts = union([

@@ -358,6 +358,10 @@ export const packedGrant = sql`team_id || ' ' || access || ' ' || coalesce(chose
 /** The same with its id. */
 export const packedGrantWithId = sql`${packedGrant} || ' ' || id`;
 
+/** The same where other tables are joined. */
+export const packedGrantIn = (table: Sql): Sql =>
+  sql`${table}.team_id || ' ' || ${table}.access || ' ' || coalesce(${table}.chosen, 0) || ' ' || ${table}.id`;
+
 export type TeamGrant<L extends Level | WorkspaceLevel = Level> = {
   readonly packed: string;
   readonly team: string;

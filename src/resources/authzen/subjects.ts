@@ -27,8 +27,8 @@ export const asked = async <B>(
   request: InOrganization<B>,
   may = mayAsk,
 ): Promise<{ readonly asking: Asking; readonly body: B }> => {
-  const { caller } = request;
-  const here = found(request.here && withRevision(request.here), ({ stand }) => may(stand, caller));
+  const { caller, here: place } = request;
+  const here = found(place && withRevision(place), ({ stand }) => may(stand, caller));
   if (request.rawBody === undefined) throw new Fault({ kind: 'bad request', detail: 'The body is empty.' });
   const revision = mayAskAboutAnyone(here.stand, caller) ? here.revision : undefined;
   return { asking: { ...here, revision }, body: request.body() };
