@@ -46,6 +46,12 @@ const freePort = async (): Promise<number> => {
 /** All that is asked of it at once, and no more connections than that. */
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
+// None outlives this process.
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 export class OpenfgaServer {
   readonly port: number;
   readonly #child: ChildProcess;
@@ -115,7 +121,8 @@ export const startOpenfga = async (
   const environment = Object.entries(process.env).filter(([name]) => !/^(OPENFGA_|OTEL_|GOMAXPROCS$)/.test(name));
   const child = spawn(command, words, { stdio: 'ignore', env: Object.fromEntries(environment) });
   child.on('error', () => {});
-  process.once('exit', () => child.kill('SIGKILL'));
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   const server = new OpenfgaServer(child, port);
   for (let tries = 0; ; tries++)
     try {
