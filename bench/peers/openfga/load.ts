@@ -18,6 +18,7 @@ const intoSqlite = (path: string, store: string, world: World, done: (rows: numb
     add.run(...rowOf('sqlite', store, tuple, number++));
     if (number % inOnePiece === 0) done(inOnePiece);
   }
+  done(number % inOnePiece);
   database.exec('commit; analyze; pragma wal_checkpoint(truncate)');
   database.close();
 };
