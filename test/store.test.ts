@@ -45,7 +45,7 @@ const textOf = ({ chunks }: Sql): string => chunks.join('?').replace(/\s+/g, ' '
 
 /** A page of who holds something in one place, or of where somebody does: its question is about others than the caller. */
 const isAboutOthers = ({ statements }: Entry): boolean =>
-  statements.some(statement => /^with visible as \( with (held|on_projects) /.test(textOf(statement)));
+  statements.some(statement => /^with (holders as|visible as \( with on_projects) /.test(textOf(statement)));
 
 /** Everything that can be asked of effective access, of one organization. */
 const questionsOf = (

@@ -17,8 +17,15 @@ import {
 import { actingIn, heldBy, type Standing, type TeamFacts, type TeamOnView } from '../core/authority.ts';
 import type { Listing, Page } from '../wire/paging.ts';
 import { pageOf } from './paging.ts';
-import { rowsOf, type Sql, sql } from './sql.ts';
-import { grantOf, ownersTeam, packedGrantWithId, type TeamGrant, unpackedGrants } from './standing.ts';
+import { type Sql, sql } from './sql.ts';
+import {
+  grantOf,
+  holdsForOrganization,
+  ownersTeam,
+  packedGrantWithId,
+  type TeamGrant,
+  unpackedGrants,
+} from './standing.ts';
 import type { Row, Tx } from './store.ts';
 
 /** A team, and what it holds in the place in question. */
@@ -86,6 +93,20 @@ export const holdingFrom = (row: HoldingColumns): Holding => {
   };
 };
 
+/** The ids of the teams that may hold something in a place, by the organization or by a grant: some of them twice. */
+export const teamsHolding = (organization: string, project: Sql, workspace: Sql): Sql => sql`
+  select teams.id
+  from teams
+  where teams.organization_id = ${organization} and ${holdsForOrganization}
+  union all
+  select team_id
+  from team_projects
+  where project_id = ${project}
+  union all
+  select team_id
+  from team_workspaces
+  where workspace_id = ${workspace}`;
+
 /** Every team of the organization that may hold something here, whoever sees it, in the order of creation. */
 export const holdingsAt = async (
   tx: Tx,
@@ -98,12 +119,49 @@ export const holdingsAt = async (
     from teams
     left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = ${project}
     left join team_workspaces on team_workspaces.team_id = teams.id and team_workspaces.workspace_id = ${workspace}
-    where teams.organization_id = ${organization} and (
-      teams.organization_access <> 0 or teams.name = ${ownersTeam}
-      or team_projects.id is not null or team_workspaces.id is not null
-    )
+    where teams.id in (${teamsHolding(organization, sql`${project}`, sql`${workspace}`)})
     order by teams.created_at, teams.id`);
   return rows.map(holdingFrom);
+};
+
+/** Users who are members of an organization, those with an invitation left out, and for each of these lists in one of its teams. */
+export const membersOf = async (
+  tx: Tx,
+  organization: string,
+  [first = [], ...others]: readonly (readonly string[])[],
+  page: Page,
+): Promise<Listing<Named & { readonly teams: ReadonlySet<string> }>> => {
+  const inTeams = (teams: readonly string[]): Sql => sql`
+    select membership_id
+    from team_memberships
+    where team_id in (${teams})`;
+  const conditions = others.map(teams => sql`membership_id in (${inTeams(teams)})`);
+  const rows = await pageOf<[user: string, createdAt: string, id: string, name: string, teams: string | null]>(
+    tx,
+    sql`
+      select user_id, created_at, id
+      from organization_memberships
+      where organization_id = ${organization} and id in (select membership_id from holders)`,
+    page,
+    undefined,
+    {
+      given: sql`holders as materialized (
+        ${inTeams(first)} and ${all(conditions)} and membership_id not in (
+          select id
+          from organization_memberships
+          where user_id is null and organization_id = ${organization}
+        )
+        group by membership_id
+      )`,
+      counted: sql`select 1 from holders`,
+      columns: [
+        sql`(select username from users where users.id = page.user_id)`,
+        sql`(select string_agg(team_id, ',') from team_memberships where membership_id = page.id)`,
+      ],
+    },
+  );
+  const items = rows.items.map(([id, , , name, teams]) => ({ id, name, teams: new Set(teams?.split(',')) }));
+  return { items, total: rows.total };
 };
 
 export type MemberHolding = Named & { readonly teams: readonly Holding[] };
@@ -117,34 +175,10 @@ export const usersHolding = async (
   needs: Needs,
   page: Page,
 ): Promise<Listing<MemberHolding>> => {
-  const giving = teams.map(team => [team.id, heldBy(team, onDefaultProject)] as const);
-  const holders = sql`
-    with held (team_id, gives) as (values ${rowsOf([['', nothing], ...giving])}),
-    holders as (
-      select team_memberships.membership_id, cast(held.gives as integer) as gives
-      from held
-      join team_memberships on team_memberships.team_id = cast(held.team_id as ctext)
-    )`;
-  const met = needs.map(
-    need => sql`organization_memberships.id in (select membership_id from holders where (gives & ${need}) <> 0)`,
-  );
-  const rows = await pageOf<[user: string, name: string, createdAt: string, id: string, teams: string]>(
-    tx,
-    sql`
-      ${holders}
-      select users.id as user_id, users.username, organization_memberships.created_at, organization_memberships.id
-      from organization_memberships
-      join users on users.id = organization_memberships.user_id
-      where organization_memberships.organization_id = ${organization} and ${all(met)}`,
-    page,
-    undefined,
-    { columns: [sql`(select string_agg(team_id, ',') from team_memberships where membership_id = page.id)`] },
-  );
-  const items = rows.items.map(([id, name, , , ids]) => {
-    const own = new Set((ids ?? '').split(','));
-    return { id, name, teams: teams.filter(team => own.has(team.id)) };
-  });
-  return { items, total: rows.total };
+  const giving = teams.map(team => ({ id: team.id, gives: heldBy(team, onDefaultProject) }));
+  const meeting = needs.map(need => giving.filter(({ gives }) => meets(gives, need)).map(({ id }) => id));
+  const { items, total } = await membersOf(tx, organization, meeting, page);
+  return { items: items.map(each => ({ ...each, teams: teams.filter(({ id }) => each.teams.has(id)) })), total };
 };
 
 // Of one subject: where it holds something

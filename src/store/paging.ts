@@ -42,8 +42,17 @@ export const packedPageOf = async (
   return { items: rows?.split(',') ?? [], total };
 };
 
-/** What a page needs beside the rows: columns that are found for the rows of `page` alone, perhaps by a join, and further totals. */
-type Beside = { readonly columns?: readonly Sql[]; readonly join?: Sql; readonly totals?: readonly Sql[] };
+/** What a page needs beside the rows. */
+type Beside = {
+  /** Found for the rows of `page` alone, perhaps by a join. */
+  readonly columns?: readonly Sql[];
+  readonly join?: Sql;
+  readonly totals?: readonly Sql[];
+  /** Tables of a `with`, before `visible`. */
+  readonly given?: Sql;
+  /** Has as many rows as `visible`, which then need not be found all. */
+  readonly counted?: Sql;
+};
 
 /** One page and the total in one statement. `visible` selects every row that the caller may see, with the columns of the order. */
 export const pageOf = async <R extends Row>(
@@ -53,10 +62,10 @@ export const pageOf = async <R extends Row>(
   order: Order = byCreation,
   beside: Beside = {},
 ): Promise<Listing<R> & { readonly totals: readonly number[] }> => {
-  const { totals = [] } = beside;
+  const { totals = [], given, counted } = beside;
   const rows = await tx.rows<[total: number, ...Row]>(sql`
-    with visible as (${visible})
-    select (select count(*) from visible)${columns(totals)}, page.*${columns(beside.columns ?? [])}
+    with ${given ? sql`${given}, ` : sql``}visible as (${visible})
+    select (select count(*) from ${counted ? sql`(${counted}) as counted` : sql`visible`})${columns(totals)}, page.*${columns(beside.columns ?? [])}
     from (select 1 as one) as one
     left join (
       select *

@@ -11,6 +11,8 @@ import {
   type HoldingColumns,
   holdingFrom,
   holdsOnProject,
+  membersOf,
+  teamsHolding,
   withGrants,
 } from './holdings.ts';
 import { pageOf } from './paging.ts';
@@ -294,16 +296,16 @@ export const holdersIn = async (
     visibility: string | null,
     ...HoldingColumns,
   ];
+  const ofPlace = (column: Sql): Sql => sql`(select ${column} from place)`;
   const rows = await tx.rows<Columns>(sql`
+    with place as materialized (${placeNamed(place, organization)})
     select place.*, teams.id, teams.name, teams.visibility, teams.organization_access,
       team_projects.id, team_projects.access, team_projects.chosen, team_projects.beyond,
       team_workspaces.id, team_workspaces.access, team_workspaces.chosen, team_workspaces.beyond
-    from (${placeNamed(place, organization)}) as place
-    join teams on teams.organization_id = ${organization}
+    from place
+    join teams on teams.id in (${teamsHolding(organization, ofPlace(sql`project_id`), ofPlace(sql`workspace_id`))})
     left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = place.project_id
     left join team_workspaces on team_workspaces.team_id = teams.id and team_workspaces.workspace_id = place.workspace_id
-    where teams.organization_access <> 0 or teams.name = ${ownersTeam}
-      or team_projects.id is not null or team_workspaces.id is not null
     order by teams.created_at, teams.id`);
   const [first] = rows;
   // Every organization has its owners, so a place that exists has a row.
@@ -326,20 +328,20 @@ const idsListed = async (tx: Tx, visible: Sql, page: Page): Promise<Listing<stri
 };
 
 /** The members of an organization who are, for each of these lists, in one of its teams. */
-export const membersIn = (
+export const membersIn = async (
   tx: Tx,
   organization: string,
   teams: readonly (readonly string[])[],
   page: Page,
 ): Promise<Listing<string>> => {
-  const each = teams.reduce(
-    (all, ids) => sql`${all} and id in (select membership_id from team_memberships where team_id in (${ids}))`,
-    sql`user_id is not null`,
-  );
+  if (teams.length > 0) {
+    const { items, total } = await membersOf(tx, organization, teams, page);
+    return { items: items.map(({ id }) => id), total };
+  }
   const visible = sql`
     select user_id, created_at, id
     from organization_memberships
-    where organization_id = ${organization} and ${each}`;
+    where organization_id = ${organization} and user_id is not null`;
   return idsListed(tx, visible, page);
 };
 

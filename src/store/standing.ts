@@ -147,7 +147,7 @@ export const inOrganizationOfMembership = (id: string): Sql => sql`
 export const ownersTeam = 'owners';
 
 /** The few teams that hold anything for their organization: an index has them, in the same words. */
-const holdsForOrganization = sql`(teams.organization_access <> 0 or teams.name = 'owners')`;
+export const holdsForOrganization = sql`(teams.organization_access <> 0 or teams.name = 'owners')`;
 
 /** A team and what it holds in `place`, in one text: for both engines, many values cost more than one. */
 const packedTeam = (id: Sql): Sql => sql`
