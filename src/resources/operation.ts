@@ -43,6 +43,8 @@ type Common = {
   readonly path: string;
   /** Where it is asked, as far as the request says: the caller's standing there is known together with the caller. */
   readonly at?: (incoming: Incoming) => Sql | undefined;
+  /** Whether it takes one statement at most beside that: then it needs no state that others share. */
+  readonly alone?: boolean | ((incoming: Pick<Incoming, 'body'>) => boolean);
   readonly authentication: 'token';
   readonly since: Since;
   readonly summary: string;
@@ -76,8 +78,6 @@ export type Read = Common & {
   readonly check?: never;
   /** Answers JSON of its own form, where the interface does not speak JSON:API; indented, where people read it. */
   readonly plain?: boolean | 'indented';
-  /** Whether what is known of its place is all that it takes: it has no statement of its own. */
-  readonly alone?: boolean;
   readonly run: (request: Request) => Promise<object>;
 };
 

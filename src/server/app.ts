@@ -165,10 +165,16 @@ export const buildApp = ({
     return new Request(tx, given, asker, operation, services);
   };
 
-  const serveRead = (operation: Read) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const answerOf = (operation: Read | Ask, request: FastifyRequest): Promise<object> => {
     const store = storeFor(request);
     const run = async (tx: Tx) => operation.run(await askedOf(tx, request, operation));
-    const document = await (operation.alone ? store.look(run) : store.read(run));
+    const { alone } = operation;
+    const isAlone = typeof alone === 'function' ? alone(request) : alone;
+    return isAlone ? store.look(run) : store.read(run);
+  };
+
+  const serveRead = (operation: Read) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const document = await answerOf(operation, request);
     return sendDocument(reply, operation.success, document, {
       type: operation.plain ? plainMediaType : mediaType,
       indented: operation.plain === 'indented',
@@ -196,8 +202,7 @@ export const buildApp = ({
   };
 
   const serveAsk = (operation: Ask) => async (request: FastifyRequest, reply: FastifyReply) => {
-    const answer = await storeFor(request).read(async tx => operation.run(await askedOf(tx, request, operation)));
-    return sendPlain(reply, operation.success, answer);
+    return sendPlain(reply, operation.success, await answerOf(operation, request));
   };
 
   const written = (operation: Write, request: FastifyRequest) => async (tx: Tx) => {

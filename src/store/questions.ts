@@ -29,39 +29,38 @@ export type AskedPlace = {
   readonly workspace: string | null;
   /** Whose access it is, where access is what is asked about. */
   readonly team?: TeamOnView | undefined;
+  /** What the teams of the subjects have there, where they do not say it themselves. */
+  readonly grants?: GrantsHere;
 };
 
 /** All that is known of those asked about. */
 export class Facts {
   readonly #organization: string;
   readonly #teams: ReadonlyMap<string, readonly Holding[]>;
-  readonly #places: ReadonlyMap<string, AskedPlace & { readonly grants: GrantsHere }>;
+  readonly #places: ReadonlyMap<string, AskedPlace>;
 
-  constructor(organization: string, subjects: readonly SubjectColumns[], places: readonly PlaceColumns[]) {
+  constructor(
+    organization: string,
+    teams: ReadonlyMap<string, readonly Holding[]>,
+    places: ReadonlyMap<string, AskedPlace>,
+  ) {
     this.#organization = organization;
-    const teams = new Map<string, Holding[]>();
-    for (const row of subjects) {
-      const key = keyOf(row[0], row[1]);
-      const known = teams.get(key) ?? [];
-      if (row[2] !== null) known.push(teamFrom(row));
-      teams.set(key, known);
-    }
     this.#teams = teams;
-    this.#places = new Map(places.map(row => [keyOf(row[0], row[1]), placeFrom(row)]));
+    this.#places = places;
   }
 
   /** The teams of a member, or the team itself; undefined for what is not of the organization. */
-  teamsOf({ type, id }: Named): readonly Holding[] | undefined {
-    return this.#teams.get(keyOf(type, id));
+  teamsOf(subject: Named): readonly Holding[] | undefined {
+    return this.#teams.get(keyOf(subject));
   }
 
-  placeOf({ type, id }: Named): AskedPlace | undefined {
-    return this.#places.get(keyOf(type, id));
+  placeOf(place: Named): AskedPlace | undefined {
+    return this.#places.get(keyOf(place));
   }
 
   /** Where a holder stands in a place, or in the organization alone. */
   standing({ organizationToken, teams }: Holder & { readonly teams: readonly Holding[] }, place?: Named) {
-    const known = place && this.#places.get(keyOf(place.type, place.id));
+    const known = place && this.#places.get(keyOf(place));
     return {
       organization: this.#organization,
       project: known?.project ?? null,
@@ -69,12 +68,12 @@ export class Facts {
       workspace: known?.workspace ?? null,
       member: true,
       organizationToken,
-      teams: known ? withGrants(teams, known.grants) : teams,
+      teams: known?.grants ? withGrants(teams, known.grants) : teams,
     } satisfies Standing;
   }
 }
 
-const keyOf = (type: string, id: string): string => `${type} ${id}`;
+export const keyOf = ({ type, id }: Named): string => `${type} ${id}`;
 
 /** A subject and one of its teams, if it has any. */
 type SubjectColumns = [
@@ -216,7 +215,15 @@ export const factsAbout = async (
     rows<SubjectColumns>(subjectsIn(organization, asked.users, asked.teams)),
     rows<PlaceColumns>(placesIn(organization, asked, places)),
   ]);
-  return new Facts(organization, known, there);
+  const bySubject = new Map<string, Holding[]>();
+  for (const row of known) {
+    const key = keyOf({ type: row[0], id: row[1] });
+    const own = bySubject.get(key) ?? [];
+    if (row[2] !== null) own.push(teamFrom(row));
+    bySubject.set(key, own);
+  }
+  const byPlace = new Map(there.map(row => [keyOf({ type: row[0], id: row[1] }), placeFrom(row)]));
+  return new Facts(organization, bySubject, byPlace);
 };
 
 /** As much of a token as it takes to say for whom it acts. */

@@ -30,7 +30,7 @@ export const onProject = (id: string): Sql => sql`
   where id = ${id}`;
 
 /** Whether a project is its organization's default one: those are few, and so at hand. */
-const isDefault = (project: Sql, organization: Sql): Sql => sql`
+export const isDefaultProject = (project: Sql, organization: Sql): Sql => sql`
   case ${project} when (
     select defaults.id
     from projects as defaults
@@ -45,7 +45,7 @@ const grantColumns = (table: Sql, column: Sql): Sql => sql`
 /** On the project of a grant, with the grant. */
 export const atTeamProject = (id: string): Sql => sql`
   select team_projects.organization_id, team_projects.project_id,
-    ${isDefault(sql`team_projects.project_id`, sql`team_projects.organization_id`)}, null as workspace_id,
+    ${isDefaultProject(sql`team_projects.project_id`, sql`team_projects.organization_id`)}, null as workspace_id,
     ${grantColumns(sql`team_projects`, sql`project_id`)}
   from team_projects
   join teams on teams.id = team_projects.team_id
@@ -54,7 +54,7 @@ export const atTeamProject = (id: string): Sql => sql`
 /** On the workspace of a grant, with the grant. */
 export const atTeamWorkspace = (id: string): Sql => sql`
   select workspaces.organization_id, workspaces.project_id,
-    ${isDefault(sql`workspaces.project_id`, sql`workspaces.organization_id`)}, workspaces.id as workspace_id,
+    ${isDefaultProject(sql`workspaces.project_id`, sql`workspaces.organization_id`)}, workspaces.id as workspace_id,
     ${grantColumns(sql`team_workspaces`, sql`workspace_id`)}
   from team_workspaces
   join workspaces on workspaces.id = team_workspaces.workspace_id

@@ -19,7 +19,7 @@ import {
   questionOf,
   type semantics,
 } from './shapes.ts';
-import { type Asking, asked, atOrganization, knowledge } from './subjects.ts';
+import { type Asking, asked, atOrganization, knowledge, knowledgeOfOne } from './subjects.ts';
 
 /** A question that the caller may ask. */
 const allowed = ({ caller }: Request, { stand }: Asking, body: Static<typeof Evaluation>): Question =>
@@ -27,7 +27,25 @@ const allowed = ({ caller }: Request, { stand }: Asking, body: Static<typeof Eva
 
 const one = async (request: Request, asking: Asking, body: Static<typeof Evaluation>): Promise<Decision> => {
   const question = allowed(request, asking, body);
-  return decisionOn(await knowledge(request, asking, [question.subject], resourcesIn(question)), asking, question);
+  const { subject, resource } = question;
+  if (!isPlain(question))
+    return decisionOn(await knowledge(request, asking, [subject], resourcesIn(question)), asking, question);
+  const known = await knowledgeOfOne(request, asking, subject, resource);
+  // The answer is of the state of the facts, which may be later than that of the caller.
+  const revision = asking.revision === undefined ? undefined : (known.revision ?? asking.revision);
+  return decisionOn(known, { ...asking, revision }, question);
+};
+
+/** Whether one statement tells all that a question takes. */
+const isPlain = ({ subject, action }: Question): boolean =>
+  (subject.type === 'user' || subject.type === 'team') && action.destination === undefined;
+
+/** The same of a body that may be none. */
+const isPlainBody = (body: unknown): boolean => {
+  const { subject, action } = (body ?? {}) as Partial<Record<'subject' | 'action', unknown>>;
+  const { type } = (subject ?? {}) as { type?: unknown };
+  const { properties } = (action ?? {}) as { properties?: unknown };
+  return (type === 'user' || type === 'team') && properties === undefined;
 };
 
 const failed = (problem: Fault['problem']): Decision => {
@@ -97,6 +115,7 @@ export const evaluations = [
     summary: 'Decide whether a subject is permitted an action on a resource, and say why (AuthZEN)',
     body: Evaluation,
     answer: Decision,
+    alone: ({ body }) => isPlainBody(body),
     run: async request => {
       const { asking, body } = await asked(request);
       return one(request, asking, body);

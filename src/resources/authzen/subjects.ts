@@ -3,6 +3,7 @@
 import { mayAsk, mayAskAboutAnyone, type Standing } from '../../core/authority.ts';
 import { Fault, found } from '../../core/fault.ts';
 import type { Holding } from '../../store/holdings.ts';
+import { factsOfOne } from '../../store/one-question.ts';
 import { type Facts, factsAbout, type Named, type TokenAsked, tokensAsked } from '../../store/questions.ts';
 import { inOrganizationWithRevision, withRevision } from '../../store/standing.ts';
 import { single } from '../authentication-token-resource.ts';
@@ -48,6 +49,11 @@ const why = {
   other: 'A token of this kind acts for nobody.',
 };
 
+const ofTeams = (facts: Facts, subject: Named): Holdings => {
+  const teams = facts.teamsOf(subject);
+  return teams ? { known: { organizationToken: false, teams } } : {};
+};
+
 /** The facts about subjects in places, and the word on each subject. */
 export type Knowledge = { readonly facts: Facts; readonly holdingsOf: (subject: Named) => Holdings };
 
@@ -62,21 +68,30 @@ export const knowledge = async (
   const holders = [...tokens.values()].map(({ holder }) => holder);
   const facts = await factsAbout(tx, stand.organization, [...subjects, ...holders], places);
 
-  const ofTeams = (subject: Named): Holdings => {
-    const teams = facts.teamsOf(subject);
-    return teams ? { known: { organizationToken: false, teams } } : {};
-  };
   const ofToken = (token: TokenAsked | undefined): Holdings => {
     const isOrganization = token?.holder.type === 'organization';
-    const isHere = isOrganization ? token.holder.id === stand.organization : token && ofTeams(token.holder).known;
+    const isHere = isOrganization
+      ? token.holder.id === stand.organization
+      : token && ofTeams(facts, token.holder).known;
     if (!token || !isHere) return { reason: why.unknown };
     if (token.expiredAt !== null && token.expiredAt <= now) return { reason: why.expired };
     if (token.holder.type === 'user' && !userTokens) return { reason: why.closed };
-    if (!isOrganization) return ofTeams(token.holder);
+    if (!isOrganization) return ofTeams(facts, token.holder);
     return token.slot === single ? { known: { organizationToken: true, teams: [] } } : { reason: why.other };
   };
   return {
     facts,
-    holdingsOf: subject => (subject.type === 'token' ? ofToken(tokens.get(subject.id)) : ofTeams(subject)),
+    holdingsOf: subject => (subject.type === 'token' ? ofToken(tokens.get(subject.id)) : ofTeams(facts, subject)),
   };
+};
+
+/** The same about one user or one team before one resource, with the revision that it is of. */
+export const knowledgeOfOne = async (
+  { tx }: Pick<Request, 'tx'>,
+  { stand }: Asking,
+  subject: Named,
+  resource: Named,
+): Promise<Knowledge & { readonly revision: number | undefined }> => {
+  const { facts, revision } = await factsOfOne(tx, stand.organization, subject, resource);
+  return { facts, holdingsOf: each => ofTeams(facts, each), revision };
 };
