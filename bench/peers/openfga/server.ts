@@ -43,8 +43,8 @@ const freePort = async (): Promise<number> => {
   return typeof address === 'object' && address !== null ? address.port : 0;
 };
 
-/** All that is asked of it at once, and no more connections than that. */
-const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+/** Few at a time: with more, some are not answered within its three seconds when it has only one core. */
+const agent = new Agent({ keepAlive: true, maxSockets: 4 });
 
 // None outlives this process.
 const running = new Set<ChildProcess>();
@@ -80,7 +80,7 @@ export class OpenfgaServer {
         answer.on('end', () => {
           const status = answer.statusCode ?? 0;
           if (status >= 200 && status < 300) resolve(JSON.parse(text) as T);
-          else reject(new Fault(`OpenFGA answers ${status} to ${path}: ${text}`));
+          else reject(new Fault(`OpenFGA answers ${status} to ${path}: ${text.trim()}`));
         });
       });
       sent.on('error', reject);
