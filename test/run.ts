@@ -65,10 +65,9 @@ const compiled = mkdtempSync(join(tmpdir(), 'bailiwick-compiled-'));
 process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
 
 const run = async (engine: Engine): Promise<boolean> => {
-  const node = ['--disable-warning=ExperimentalWarning', '--import=./test/support/unfollowed.ts'];
   // Of three files on two cores, one mostly waits: for PostgreSQL, for a program that starts, for a clock.
   const tests = ['--test', '--test-concurrency=3', ...options, ...(files.length > 0 ? files : ['test/**/*.test.ts'])];
-  const child = spawn(process.execPath, [...node, ...tests], {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...tests], {
     cwd: fileURLToPath(new URL('..', import.meta.url)),
     stdio: 'inherit',
     env: {
