@@ -20,6 +20,18 @@ const threadsOf = (pid: number): string[] => {
   }
 };
 
+/** A hundredth of a second, in which the system counts what has ended. */
+const tick = 10_000;
+
+/** What the children cost that have ended since: a connection may be closed while it is measured. */
+const cpuOfEnded = (pid: number): number => {
+  const [, , , , , , , , , , , , , user = 0, system = 0] = read(`/proc/${pid}/stat`)
+    .replace(/^.*\) /, '')
+    .split(' ')
+    .map(Number);
+  return (user + system) * tick;
+};
+
 /** In microseconds, of all their threads. */
 export const cpuOf = (pids: readonly number[]): number => {
   if (!isMeasurable) return Number.NaN;
@@ -27,7 +39,7 @@ export const cpuOf = (pids: readonly number[]): number => {
   for (const pid of pids)
     for (const thread of threadsOf(pid))
       nanoseconds += Number(read(`/proc/${pid}/task/${thread}/schedstat`).split(' ', 1)[0]);
-  return nanoseconds / 1000;
+  return nanoseconds / 1000 + pids.reduce((sum, pid) => sum + cpuOfEnded(pid), 0);
 };
 
 const memoryOf = (pids: readonly number[], field: 'VmHWM' | 'VmRSS'): number => {

@@ -68,7 +68,19 @@ const barsTable = (results: Results): string => table(['what', 'bar', 'measured'
 
 const millisecond = (value: number): string => `${value.toFixed(2)} ms`;
 
-const trials = ({ creations, growth, connections }: Results): string[] => [
+const trials = ({ alone, creations, growth, connections }: Results): string[] => [
+  ...(alone
+    ? [
+        '### One at a time',
+        table(
+          ['CPU µs, SQLite, one client', 'bare node:http', 'Bailiwick', 'naive'],
+          alone.map(({ operation, bare, ours, naive }) => [
+            ...[operation, shown(figureOf(bare))],
+            ...[ours, naive].map(arm => `${shown(figureOf(arm))}${times(ratioOf(arm, bare))}`),
+          ]),
+        ),
+      ]
+    : []),
   ...(creations
     ? [
         '### Commits',

@@ -11,7 +11,7 @@ import { help, type Options, optionsOf, WrongOption } from './options.ts';
 import { Remaining } from './progress.ts';
 import { reportOf, withSection } from './report.ts';
 import { inRounds, stepsOf } from './rounds.ts';
-import { connections, creations, growing, growth, statementsOfShow, type Trial } from './trials.ts';
+import { asked, connections, creations, growing, growth, oneAtATime, statementsOfShow, type Trial } from './trials.ts';
 import { sizes } from './world/plan.ts';
 import { Worlds } from './worlds.ts';
 
@@ -34,7 +34,7 @@ const measured = async (
   const more = { creations: form !== 'chosen', growth: form === 'full', connections: form === 'full' };
   const guess = form === 'quick' ? 6 : 14;
   remaining.expect(options.sizes.length * stepsOf(guess, plan));
-  remaining.expect((rounds + 1) * ((more.growth ? growing.length : 0) + (more.creations ? 1 : 0)));
+  remaining.expect((rounds + 1) * ((more.growth ? growing.length : 0) + (more.creations ? 1 + asked.length : 0)));
   remaining.expect(more.connections ? 2 * few : 0);
   const results: { -readonly [key in keyof Results]: Results[key] } & { sizes: Results['sizes'][number][] } = {
     sizes: [],
@@ -56,6 +56,7 @@ const measured = async (
     await cast.close();
   }
   if (more.creations) {
+    results.alone = await oneAtATime(trial, small);
     results.creations = await creations(trial, form === 'full' ? middle : small);
     results.statements = await statementsOfShow(worlds, small);
   }

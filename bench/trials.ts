@@ -3,6 +3,7 @@
 import { bailiwick } from './arms/bailiwick.ts';
 import { bareHttp } from './arms/bare-http.ts';
 import { commits } from './arms/floors.ts';
+import { naive } from './arms/naive.ts';
 import { recordedOf } from './arms/recorded.ts';
 import { Generator, type Measured } from './load.ts';
 import type { Operation } from './operations.ts';
@@ -39,6 +40,42 @@ export const creations = async (
   }
   await bare.close();
   await ours.close();
+  return taken;
+};
+
+/** What is asked one at a time. */
+export const asked: readonly Operation[] = ['show one', 'one decision', 'page of 20'];
+
+/**
+ * CPU of each request where they come one at a time, as on a server that is not busy: each wakes it up. Where many come at
+ * once, they share that, and a floor that does nothing else has little left.
+ */
+export type Alone = {
+  readonly operation: Operation;
+  readonly bare: number[];
+  readonly ours: number[];
+  readonly naive: number[];
+};
+
+export const oneAtATime = async (
+  { worlds, generator, rounds, seconds, step }: Trial,
+  size: Size,
+): Promise<readonly Alone[]> => {
+  const world = worlds.of(size);
+  const ours = await bailiwick(worlds, world, 'SQLite');
+  const arms = { bare: await bareHttp(world, ours), ours, naive: await naive(worlds, world, 'SQLite') };
+  const taken = asked.map(operation => ({ operation, bare: [], ours: [], naive: [] }) as Alone);
+  for (let round = 0; round <= rounds; round++)
+    for (const each of taken) {
+      step(`one at a time: round ${round} of ${rounds}, ${each.operation}`);
+      for (const [name, arm] of Object.entries(arms)) {
+        const many = { connections: 16, seconds: Math.max(seconds, 2) };
+        const manner = round === 0 ? many : { connections: 1, seconds };
+        const measured = await generator.measured(arm, each.operation, manner);
+        if (round > 0) each[name as keyof typeof arms].push(measured?.cpu ?? Number.NaN);
+      }
+    }
+  for (const arm of [arms.naive, arms.bare, ours]) await arm.close();
   return taken;
 };
 
