@@ -149,12 +149,13 @@ describe('the load', () => {
       });
     });
     const measured = await generator.measured(arm, 'show one', manner);
-    assert.ok(measured && measured.rate > 0 && count >= 4);
-    assert.equal(sockets.size, 3);
+    assert.ok(measured && measured.rate > 0 && count > 0);
     if (isMeasurable) assert.ok(measured.cpu > 0 && measured.memory > 2 ** 20);
     const before = count;
     const inTime = await generator.measured(arm, 'show one', { ...manner, seconds: 0.1, rate: 200 });
+    // However long that takes.
     assert.equal(count - before, 20);
+    assert.ok(sockets.size <= 6 && sockets.size > 1, `${sockets.size}`);
     assert.ok(inTime && inTime.latency.p50 > 0 && inTime.latency.p50 <= inTime.latency.p999);
   });
 
