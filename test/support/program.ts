@@ -11,11 +11,14 @@ import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Client as PostgresClient } from 'pg';
+import packageJson from '../../package.json' with { type: 'json' };
 import { Client } from './client.ts';
 import { type Database, newDatabase } from './engine.ts';
 import { Actor } from './world.ts';
 
 const program = fileURLToPath(new URL('../../bin/bailiwick.js', import.meta.url));
+/** Those that `npm start` gives to Node. */
+const flags = packageJson.scripts.start.split(' ').filter(word => word.startsWith('--'));
 export const chosenToken = 'a-token-that-somebody-chose';
 export const ourToken = /[0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z]{67}/;
 
@@ -54,7 +57,7 @@ export class Running {
     folder: string,
     args: readonly string[],
     environment: Environment,
-    starting: readonly string[] = [program],
+    starting: readonly string[] = [...flags, program],
     /** Another program, and its arguments, that starts this one. */
     through: readonly string[] = [],
   ) {
