@@ -109,7 +109,7 @@ const walksOver = async (store: Store, { chunks, values }: Sql): Promise<string[
     return plan
       .map(([, , , step]) => step)
       .filter(step =>
-        /^SCAN (?!(one|page|visible|place|held|holders|on_\w+|schema_migrations|\(subquery|CONSTANT|\d+ CONSTANT))/.test(
+        /^SCAN (?!(one|page|visible|place|own|counted|holders|on_\w+|schema_migrations|\(subquery|CONSTANT|\d+ CONSTANT))/.test(
           step,
         ),
       )

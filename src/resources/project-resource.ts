@@ -1,7 +1,6 @@
 /** A project as it is shown and stored: its settings, what the caller may do there, and how much it sees of what is in it. */
 
 import {
-  type Caller,
   mayCreateWorkspace,
   mayDeleteProject,
   mayManageTeamAccess,
@@ -11,16 +10,16 @@ import {
   mayReadTeamAccess,
   mayReadWorkspace,
   mayUpdateProject,
-  type Sight,
   type Standing,
   seesEveryProject,
   visibleTeamAccess,
+  withoutGrants,
 } from '../core/authority.ts';
 import { nameTaken } from '../core/fault.ts';
+import { holdsOfTeamAccess, ownGrantsOn, ownIn } from '../store/holdings.ts';
 import { type Order, pageOf } from '../store/paging.ts';
-import { within } from '../store/sight.ts';
 import { type Sql, sql } from '../store/sql.ts';
-import { ownTeams, packedGrant, unpackedGrants } from '../store/standing.ts';
+import { packedGrant, type TeamGrant, unpackedGrants } from '../store/standing.ts';
 import type { Tx } from '../store/store.ts';
 import { identifier, pathOf, type Relationship, type Resource, toOne } from '../wire/document.ts';
 import type { Listing, Page } from '../wire/paging.ts';
@@ -150,59 +149,56 @@ export const included = (seen: readonly Seen[]): Resource[] =>
 
 type Columns = [
   id: string,
+  createdAt: string,
+  sortName: string,
   organization: string,
   name: string,
   description: string | null,
-  createdAt: string,
   settings: string,
   organizationSettings: string,
   isDefault: number,
-  sortName: string,
+  ...beside: Beside,
+];
+
+type Beside = [
   grants: string | null,
   workspaces: number,
   grantedWorkspaces: number,
-  teams: number,
-  listedTeams: number,
-  ownTeams: number,
+  teams: number | null,
+  listedTeams: number | null,
   tags: string | null,
 ];
 
-const selected = sql`
-  select projects.id, organizations.name as organization_name, projects.name, projects.description, projects.created_at,
-    projects.settings, organizations.settings as organization_settings, projects.is_default,
-    lower(projects.name) as sort_name
-  from projects
-  join organizations on organizations.id = projects.organization_id`;
-
-/** What the rows of a page need beside their own columns: the caller's grants, and the counts. */
-const beside = (caller: Caller, withTags: boolean): Sql[] => {
-  const teams = ownTeams(caller);
-  const workspaces = (which: Sql) => sql`(
-    select count(*)
-    from workspaces
-    where workspaces.project_id = page.id and ${which}
-  )`;
-  const teamAccess = (sight: Sight) => sql`(
-    select count(*)
-    from team_projects
-    join teams on teams.id = team_projects.team_id
-    where team_projects.project_id = page.id and ${within(sight, caller)}
-  )`;
+/** What a page shows of its rows: their own columns, the caller's grants, and the counts that the caller may see. */
+const columns = (stand: Standing, withTags: boolean): Sql[] => {
+  const own = sql`select own_id from own`;
+  const counted = (rows: Sql): Sql => sql`(select count(*) ${rows})`;
+  const [reads, manages] = [holdsOfTeamAccess(stand, 'read'), holdsOfTeamAccess(stand, 'manage')];
   return [
-    sql`(
-      select string_agg(${packedGrant}, ',')
-      from team_projects
-      where team_projects.project_id = page.id and team_projects.team_id in (${teams})
-    )`,
-    workspaces(sql`1 = 1`),
+    sql`organizations.name`,
+    ...[sql`projects.name`, sql`projects.description`, sql`projects.settings`],
+    sql`organizations.settings`,
+    sql`projects.is_default`,
+    sql`(select string_agg(${packedGrant}, ',') ${ownGrantsOn(sql`page.id`)})`,
+    counted(sql`from workspaces where workspaces.project_id = page.id`),
     // A grant on a workspace, whichever it is, shows the workspace.
-    workspaces(sql`workspaces.id in (select workspace_id from team_workspaces where team_id in (${teams}))`),
-    teamAccess('all'),
-    teamAccess({ own: new Set(), listed: true }),
-    teamAccess({ own: new Set(), listed: false }),
+    counted(sql`
+      from workspaces
+      where workspaces.project_id = page.id
+        and workspaces.id in (select workspace_id from team_workspaces where team_id in (${own}))`),
+    // There may be very many: they are counted only where the number is told.
+    sql`case when ${manages} then ${counted(sql`from team_projects where team_projects.project_id = page.id`)} end`,
+    sql`case when ${reads} and not ${manages} then ${counted(sql`
+      from team_projects
+      join teams on teams.id = team_projects.team_id
+      where team_projects.project_id = page.id and (teams.visibility = 'organization' or teams.id in (${own}))`)} end`,
     withTags ? tagsOfProject(sql`page.id`) : sql`null`,
   ];
 };
+
+const shownRows = sql`
+  left join projects on projects.id = page.id
+  left join organizations on organizations.id = projects.organization_id`;
 
 // A grant on a project, whichever it is, shows the project.
 
@@ -210,11 +206,11 @@ const beside = (caller: Caller, withTags: boolean): Sql[] => {
 const visible = (stand: Standing): Sql => sql`projects.organization_id = ${stand.organization}
   and ${seesEveryProject(stand) ? sql`1 = 1` : sql`projects.id in (${granted(stand)})`}`;
 
-/** How many they are. */
+/** As many rows as they are. */
 const seen = (stand: Standing): Sql =>
   seesEveryProject(stand)
-    ? sql`(select count(*) from projects where organization_id = ${stand.organization})`
-    : sql`(select count(distinct project_id) from (${granted(stand)}) as page)`;
+    ? sql`select 1 from projects where organization_id = ${stand.organization}`
+    : sql`${granted(stand)} group by project_id`;
 
 const granted = ({ teams }: Standing): Sql => sql`
   select project_id
@@ -222,8 +218,9 @@ const granted = ({ teams }: Standing): Sql => sql`
   where team_id in (${teams.map(({ id }) => id)})`;
 
 const fromRow = (row: Columns, projects: number, stand: Standing, withTags: boolean): Seen => {
-  const [id, organization, name, description, createdAt, settings, organizationSettings, isDefault, , grants] = row;
-  const [all, granted, teams, listed, own, tags] = row.slice(10) as [number, number, number, number, number, string];
+  const [id, createdAt, , organization, name, description, settings, organizationSettings, isDefault] = row;
+  const [grants, all, granted, teams, listed, tags] = row.slice(9) as Beside;
+  const own = unpackedGrants(grants);
   return {
     project: {
       id,
@@ -234,35 +231,50 @@ const fromRow = (row: Columns, projects: number, stand: Standing, withTags: bool
       settings: JSON.parse(settings),
       organizationSettings: JSON.parse(organizationSettings),
     },
-    counts: { projects, workspaces: { all, granted }, teams: { all: teams, listed, own } },
-    stand: standingOn(stand, id, isDefault === 1, grants),
+    counts: {
+      projects,
+      workspaces: { all, granted },
+      teams: { all: teams ?? 0, listed: listed ?? 0, own: own.length },
+    },
+    stand: standingOn(stand, id, isDefault === 1, own),
     tags: withTags ? unpackedTags(tags) : undefined,
   };
 };
 
 /** The caller's standing in the organization, taken to one project of a page. */
-const standingOn = (stand: Standing, project: string, onDefaultProject: boolean, grants: string | null): Standing => {
-  const byTeam = new Map(unpackedGrants(grants).map(({ team, grant }) => [team, grant]));
+const standingOn = (
+  stand: Standing,
+  project: string,
+  onDefaultProject: boolean,
+  grants: readonly TeamGrant[],
+): Standing => {
+  const byTeam = new Map(grants.map(({ team, grant }) => [team, grant]));
   const teams = stand.teams.map(team => ({ ...team, grant: byTeam.get(team.id) }));
   return { ...stand, project, onDefaultProject, teams };
 };
 
-type Asker = { readonly tx: Tx; readonly caller: Caller };
+type Asker = { readonly tx: Tx };
 
-/** A page of the projects that the caller sees and for which `which` holds, and how many it sees at all. */
+/** A page of the projects that the caller sees and for which all of `which` holds, and how many it sees at all. */
 export const pageOfProjects = async (
-  { tx, caller }: Asker,
+  { tx }: Asker,
   stand: Standing,
-  which: Sql,
+  which: readonly Sql[],
   page: Page,
   order: Order | undefined,
   withTags: boolean,
 ): Promise<Listing<Seen> & { readonly seen: number }> => {
-  const rows = await pageOf<Columns>(tx, sql`${selected} where ${visible(stand)} and ${which}`, page, order, {
-    columns: beside(caller, withTags),
-    totals: [seen(stand)],
+  const listed = sql`from projects where ${which.reduce((all, next) => sql`${all} and ${next}`, visible(stand))}`;
+  const columnsOfOrder = sql`select projects.id, projects.created_at, lower(projects.name) as sort_name`;
+  const rows = await pageOf<Columns>(tx, sql`${columnsOfOrder} ${listed}`, page, order, {
+    given: ownIn(stand),
+    columns: columns(withoutGrants(stand), withTags),
+    join: shownRows,
+    ...(which.length === 0
+      ? { counted: seen(stand) }
+      : { counted: sql`select 1 ${listed}`, totals: [sql`(select count(*) from (${seen(stand)}) as counted)`] }),
   });
-  const [all = 0] = rows.totals;
+  const [all = rows.total] = rows.totals;
   return { items: rows.items.map(row => fromRow(row, all, stand, withTags)), total: rows.total, seen: all };
 };
 
@@ -274,7 +286,7 @@ export const projectSeen = async (
   withTags = false,
 ): Promise<Seen | undefined> => {
   const one = { number: 1, size: 1 };
-  const { items } = await pageOfProjects(asker, stand, sql`projects.id = ${id}`, one, undefined, withTags);
+  const { items } = await pageOfProjects(asker, stand, [sql`projects.id = ${id}`], one, undefined, withTags);
   return items[0];
 };
 

@@ -106,11 +106,11 @@ const allowed = (may: (standing: Standing) => boolean, stand: Standing, grants: 
 };
 
 /** By name: one of several whole ones, or a part of it. */
-const named = (request: Request): Sql => {
+const named = (request: Request): Sql[] => {
   const names = request.valuesOf('filter[names]') ?? [];
-  if (names.length > 0) return isAmong(sql`projects.name`, names);
+  if (names.length > 0) return [isAmong(sql`projects.name`, names)];
   const part = request.parameter('q') ?? '';
-  return part === '' ? sql`1 = 1` : contains(sql`projects.name`, part);
+  return part === '' ? [] : [contains(sql`projects.name`, part)];
 };
 
 // Operations
@@ -156,11 +156,11 @@ const listing = list({
     const { stand, grants } = found(await standingIn(request, asked.length > 0), ({ stand }) =>
       mayReadOrganization(stand),
     );
-    const which = [named(request), taggedProjects(request), ...asked.map(may => allowed(may, stand, grants))];
+    const which = [...named(request), ...taggedProjects(request), ...asked.map(may => allowed(may, stand, grants))];
     const listed = await pageOfProjects(
       request,
       stand,
-      which.reduce((all, next) => sql`${all} and ${next}`),
+      which,
       page,
       sort && [{ column: sql`sort_name`, descending: sort.descending }],
       withTags,

@@ -159,26 +159,28 @@ export const unpackedTags = (text: string | null): EffectiveTag[] =>
 export const tagFilters = ['filter[tagged][i][key]', 'filter[tagged][i][value]'] as const;
 
 /** What `filter[tagged]` says, said of the tags in `rows`: every one of its keys, values and pairs of them must be there. */
-const tagged = (request: Request, rows: Sql): Sql => {
+const tagged = (request: Request, rows: Sql): Sql[] => {
   const asked = request.indexed('filter[tagged]', 'key', 'value');
   const pick = (wanted: (tag: { key: string; value: string }) => string | undefined): string[] => [
     ...new Set(asked.flatMap(({ key = '', value = '' }) => wanted({ key, value }) ?? [])),
   ];
   // A list of one length after another would be as many statements: three conditions serve for any number of filters.
-  const all = (column: Sql, wanted: readonly string[]): Sql =>
+  const all = (column: Sql, wanted: readonly string[]): Sql[] =>
     wanted.length === 0
-      ? sql`1 = 1`
-      : sql`(select count(distinct ${column}) from (${rows}) as page where ${column} in (${wanted})) = ${wanted.length}`;
+      ? []
+      : [
+          sql`(select count(distinct ${column}) from (${rows}) as page where ${column} in (${wanted})) = ${wanted.length}`,
+        ];
   const keys = pick(({ key, value }) => (key !== '' && value === '' ? key : undefined));
   const values = pick(({ key, value }) => (key === '' && value !== '' ? value : undefined));
   const pairs = pick(({ key, value }) => (key !== '' && value !== '' ? `${key} ${value}` : undefined));
-  return sql`${all(sql`key`, keys)} and ${all(sql`value`, values)} and ${all(sql`key || ' ' || value`, pairs)}`;
+  return [...all(sql`key`, keys), ...all(sql`value`, values), ...all(sql`key || ' ' || value`, pairs)];
 };
 
 /** For a query over `projects`. */
-export const taggedProjects = (request: Request): Sql => tagged(request, rowsOfProject(sql`projects.id`));
+export const taggedProjects = (request: Request): Sql[] => tagged(request, rowsOfProject(sql`projects.id`));
 /** For a query over `workspaces`; what a workspace inherits counts as its own. */
-export const taggedWorkspaces = (request: Request): Sql =>
+export const taggedWorkspaces = (request: Request): Sql[] =>
   tagged(request, rowsOfWorkspace(sql`workspaces.id`, sql`workspaces.project_id`));
 
 // Changes

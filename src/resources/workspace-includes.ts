@@ -58,7 +58,7 @@ export const tagsAsked = async (request: Request, workspaces: readonly Workspace
 
 const projectsOf = async (request: Request, stand: Standing, ids: readonly string[]): Promise<Resource[]> => {
   const page = { number: 1, size: ids.length };
-  const { items } = await pageOfProjects(request, stand, sql`projects.id in (${ids})`, page, undefined, false);
+  const { items } = await pageOfProjects(request, stand, [sql`projects.id in (${ids})`], page, undefined, false);
   return items.map(shownProject);
 };
 

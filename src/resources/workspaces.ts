@@ -179,7 +179,7 @@ const narrowed = (request: Request): Sql => {
   const conditions = [
     when(request.parameter('search[name]'), name => contains(sql`workspaces.name`, name)),
     when(request.parameter('search[wildcard-name]'), name => matchesWildcards(sql`workspaces.name`, name)),
-    taggedWorkspaces(request),
+    ...taggedWorkspaces(request),
     when(request.parameter('filter[project][id]'), project => sql`workspaces.project_id = ${project}`),
     tagged(request.valuesOf('search[tags]'), tags => tags.length),
     // The dated list spells it one way, the clients the other.

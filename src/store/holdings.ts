@@ -255,17 +255,44 @@ const grantsCounted = (onProjects: readonly Counted[], onWorkspaces = onProjects
   ),
 });
 
+/** Said of a row of grants: it meets the need. */
+const grantMeets = <L extends string>({ levels, impliedBy }: Kind<L>, need: Need): Sql =>
+  sql`(access in (${levels.filter(level => meets(impliedBy(level), need))}) or (chosen & ${need}) <> 0)`;
+
 /** The places of the grants that meet the need. */
-const meetingBy = <L extends string>({ levels, impliedBy }: Kind<L>, grants: Sql, need: Need): Sql => sql`
+const meetingBy = <L extends string>(kind: Kind<L>, grants: Sql, need: Need): Sql => sql`
   select place_id
   from (${grants}) as grants
-  where access in (${levels.filter(level => meets(impliedBy(level), need))}) or (chosen & ${need}) <> 0`;
+  where ${grantMeets(kind, need)}`;
 
-/** Said of a row of `projects`: there, the holder meets the need. */
-const projectMeets = ({ organizationToken, teams }: Holder, need: Need, grants: Grants): Sql => {
+/** Said of a row of `projects`: there, the holder meets the need, everywhere or by a grant. */
+const everywhereOr = (byGrant: Sql, { organizationToken, teams }: Holder, need: Need): Sql => {
   if (organizationToken || meets(throughout(teams, false), need)) return always;
-  const byGrant = sql`projects.id in (${meetingBy(onProjects, grants.onProjects, need)})`;
   return meets(throughout(teams, true), need) ? sql`(projects.is_default = 1 or ${byGrant})` : byGrant;
+};
+
+/** The same by these grants. */
+const projectMeets = (holder: Holder, need: Need, grants: Grants): Sql =>
+  everywhereOr(sql`projects.id in (${meetingBy(onProjects, grants.onProjects, need)})`, holder, need);
+
+/** The teams of a holder, for a `with`. */
+export const ownIn = ({ teams }: Holder): Sql => sql`own as materialized (
+  select id as own_id
+  from teams
+  where id in (${teams.map(({ id }) => id)})
+)`;
+
+/** The grants of those teams on a project: what few teams have on few projects is looked up one by one. */
+export const ownGrantsOn = (project: Sql): Sql => sql`
+  from own
+  cross join team_projects
+  where team_projects.team_id = own.own_id and team_projects.project_id = ${project}`;
+
+/** Said of a row of `projects`, one of few: there, the holder, whose teams are `own`, has this of team access. */
+export const holdsOfTeamAccess = (holder: Holder, level: 'read' | 'manage'): Sql => {
+  const least = need('project-access.teams', level);
+  const byGrant = sql`exists (select 1 ${ownGrantsOn(sql`projects.id`)} and ${grantMeets(onProjects, least)})`;
+  return everywhereOr(byGrant, holder, least);
 };
 
 /** The same of a row of `workspaces` and of the row of its project. */
