@@ -709,7 +709,10 @@ class Requests {
     ];
     const named = (...types: string[]) => {
       const type = dice.pick(types);
-      return { type, id: this.#id(type === 'token' ? 'authentication-tokens' : `${type}s`) };
+      const id = this.#id(type === 'token' ? 'authentication-tokens' : `${type}s`);
+      // To whoever may ask about anyone, a token's id tells whether there is such a token of a member: it is no secret there.
+      const isTold = type === 'token' && this.#altered['authentication-tokens']?.includes(id);
+      return { type, id: isTold ? tokenId : id };
     };
     const one = () => ({
       subject: dice.chance(0.85) ? dice.pick(own) : named('user', 'team', 'token'),
