@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { base62, newId, randomText, secureRandom } from '../src/store/id.ts';
 import { migrate, migrationNames, schemaOf } from '../src/store/migrations.ts';
-import { rowsOf, type Sql, sql } from '../src/store/sql.ts';
+import { type Sql, sql } from '../src/store/sql.ts';
 import { openSqlite } from '../src/store/sqlite.ts';
 import type { Store } from '../src/store/store.ts';
 import { kept, newToken } from '../src/store/token.ts';
@@ -586,15 +586,6 @@ describe('sql', () => {
     );
     assert.equal(texts.size, 8);
     assert.deepEqual(sql`in (${[]})`.values, [null]);
-  });
-
-  test('pairs of any number are rows of values, and share few texts in the same way', () => {
-    const rows = (count: number) =>
-      sql`values ${rowsOf(Array.from({ length: count }, (_, i) => [`${i}`, i] as const))}`;
-    assert.equal(textOf(rows(1)), 'values (?, ?)');
-    assert.equal(textOf(rows(3)), 'values (?, ?), (?, ?), (?, ?), (?, ?)');
-    assert.deepEqual(rows(3).values, ['0', 0, '1', 1, '2', 2, '2', 2]);
-    assert.equal(new Set(Array.from({ length: 100 }, (_, n) => textOf(rows(n + 1)))).size, 8);
   });
 
   test('an undefined hole is a fault, not a null', () => {

@@ -90,12 +90,6 @@ class Texts {
 
 const texts = new Texts();
 
-/** Pairs for a `values`: at least one. Both come as texts on one engine, so the statement says what they are. */
-export const rowsOf = (rows: readonly (readonly [Value, Value])[]): Sql => {
-  const filled = filledUp(rows);
-  return { chunks: pairsOf(filled.length), values: filled.flat() };
-};
-
 const spread = (values: readonly Value[]): Sql => {
   const filled = filledUp(values.length > 0 ? values : [null]);
   return { chunks: listOf(filled.length), values: filled };
@@ -117,7 +111,6 @@ const once = (make: (count: number) => readonly string[]) => {
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 const listOf = once(count => ['', ...numbers(count - 1).map(() => ', '), '']);
-const pairsOf = once(count => ['(', ...numbers(count).flatMap(index => [', ', index === count - 1 ? ')' : '), ('])]);
 
 /** A list fills up to the next power of two, so that lists of many lengths share few prepared statements. */
 const filledUp = <T>(list: readonly T[]): readonly T[] => {
