@@ -846,6 +846,38 @@ describe('AuthZEN', () => {
   });
 });
 
+test('one question and one of many have one answer, whoever is asked about and whatever its teams are called', async t => {
+  const world = await settled(await newDirectory());
+  const { directory, owner, mia, nora, otto, developers, secret, foreignTeam, project, workspace, grant, hidden } =
+    world;
+  t.after(() => directory.server.close());
+  const names = ['a, b', '7 x', '😀 "ops" 😀', 'länge,', '0'];
+  for (const name of names)
+    await directory.grant(owner, project, await directory.team(owner, 'acme', { name }, ['mia']), { access: 'custom' });
+  const subjects = [
+    ...[mia, nora, otto, world.olivia].map(({ id }) => named('user', id)),
+    ...[developers, secret, foreignTeam, 'absent'].map(id => named('team', id)),
+    named('user', 'absent'),
+  ];
+  const resources = [
+    ...[project, hidden, world.foreignProject, 'absent'].map(id => named('project', id)),
+    ...[workspace, 'absent'].map(id => named('workspace', id)),
+    ...[grant, 'absent'].map(id => named('team-project', id)),
+    named('organization', 'acme'),
+  ];
+  const questions = subjects.flatMap(subject =>
+    resources.flatMap(resource => ['read', 'update'].map(name => asks(subject, name, resource))),
+  );
+  const many = (await owner.ask('acme', 'evaluations', { evaluations: questions })).body.evaluations;
+  for (const [index, question] of questions.entries())
+    assert.deepEqual((await owner.ask('acme', 'evaluation', question)).body, many[index], JSON.stringify(question));
+  const told = many[questions.findIndex(({ subject, resource }) => subject.id === mia.id && resource.id === project)];
+  assert.deepEqual(
+    told.context.reasons.map((reason: Json) => reason['team-name']),
+    ['developers', ...names],
+  );
+});
+
 test('a decision takes one statement beside that of the token and its place, three for tokens; many take two, as a search does at most', async t => {
   const log: Entry[] = [];
   const server = await startServer({ store: recording(await newStore(), log) });
