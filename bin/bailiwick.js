@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
+#!/usr/bin/env node
 // Runs the program on Node 24 or newer: this one if it is new enough, else the one that comes as a package.
 import { spawn } from 'node:child_process';
 import module, { createRequire } from 'node:module';

@@ -631,6 +631,28 @@ describe('hostile requests', () => {
   });
 
   describe('tokens', () => {
+    test('without a token, nothing is told of a body, small or large: 401', async () => {
+      const types = [undefined, '', 'garbage', 'text/plain', mediaType, 'application/json', `${mediaType}; x=`];
+      const bodies = [undefined, '', '{', '{"data":null}', `{"data":"${'x'.repeat(10_000)}"}`];
+      for (const [method, path] of [
+        ['DELETE', '/api/v2/team-projects/x'],
+        ['POST', '/api/v2/team-projects'],
+        ['POST', '/organizations/acme/access/v1/evaluation'],
+      ] as const)
+        for (const type of types)
+          for (const payload of bodies) {
+            const headers = {
+              ...(type !== undefined && { 'content-type': type }),
+              ...(payload !== undefined && { 'content-length': `${payload.length}` }),
+            };
+            const { status } = await server.client.send(method, path, {
+              headers,
+              ...(payload !== undefined && { payload: Buffer.from(payload) }),
+            });
+            assert.equal(status, 401, `${method} ${path} ${type} ${payload?.slice(0, 20)}`);
+          }
+    });
+
     test('no, malformed, unknown, mistyped, expired and revoked tokens get one and the same 401', async () => {
       const dice = new Dice(7);
       const bytes = (count: number) => dice.bytes(count);

@@ -1,6 +1,9 @@
 /** What the store promises: few statements, each by an index; all or nothing; one audit row for every change. */
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { base62, newId, randomText, secureRandom } from '../src/store/id.ts';
@@ -488,6 +491,27 @@ onlyOn('sqlite', () =>
       await ask(others[0] as Sql);
       assert.equal(texts.filter(text => text === 'select 1').length, 2, 'what is not used goes');
     });
+  }),
+);
+
+onlyOn('sqlite', () =>
+  test('a reader beside another process sees one state throughout', async t => {
+    const folder = mkdtempSync(join(tmpdir(), 'bailiwick-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'data.db');
+    const owner = openSqlite(file);
+    await owner.write(tx => tx.script('create table things (id integer)'));
+    const reader = openSqlite(file, { readOnly: true });
+    const count = sql`select count(*) from things`;
+    const counts = await reader.read(async tx => {
+      const before = await tx.row(count);
+      await owner.write(tx => tx.run(sql`insert into things values (1)`));
+      return [before, await tx.row(count)];
+    });
+    assert.deepEqual(counts, [[0], [0]]);
+    assert.deepEqual(await reader.read(tx => tx.row(count)), [1]);
+    await reader.close();
+    await owner.close();
   }),
 );
 

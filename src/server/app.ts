@@ -315,11 +315,11 @@ class Unread {
 const smallBody = 4 * 1024;
 const usualTypes: ReadonlySet<string> = new Set([mediaType, plainMediaType]);
 
-/** Whether a request has no body, or a small one of a usual type, of which the framework will refuse none. */
+/** Whether a request has no body, or a small one, and a usual type if any, of which the framework will refuse none. */
 const isSmall = ({ headers }: FastifyRequest): boolean => {
-  if (headers['transfer-encoding'] !== undefined) return false;
-  const length = Number(headers['content-length'] ?? 0);
-  return length === 0 || (length <= smallBody && usualTypes.has(headers['content-type'] ?? ''));
+  const { 'content-type': type, 'content-length': length = '0' } = headers;
+  if (headers['transfer-encoding'] !== undefined || Number(length) > smallBody) return false;
+  return type === undefined ? Number(length) === 0 : usualTypes.has(type);
 };
 
 /** Undefined where the path has what is no text of ours. */

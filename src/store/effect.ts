@@ -226,6 +226,8 @@ const exchanged = <G>(before: ByPlace<G>, after: ByPlace<G>, teams: ReadonlySet<
 export const secondLook = async (tx: Tx, { extent, facts }: Look, caller: Caller): Promise<Facts> => {
   if (!extent.isOfGrants) return factsOf(tx, extent, await peopleOf(tx, extent, caller));
   const { teams } = extent;
+  // Where there may be more of them than are told of, the caller's own could be among the rest.
+  if (teams.length >= most) return factsOf(tx, extent, facts);
   const after = await factsOf(tx, extent, facts, teams);
   const touched = new Set(teams);
   return {

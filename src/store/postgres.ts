@@ -294,7 +294,8 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
   return {
     engine: 'postgres',
     read: work => counted(persistently(() => once(beginRead, work, 'read'))),
-    look: work => counted(persistently(() => glance(work))),
+    // Through a pooler, it is the transaction that has the limits.
+    look: work => counted(persistently(() => (pooled ? once(beginRead, work, 'read') : glance(work)))),
     write: work => counted(line.inTurn(work)),
     alone: (work, waiting) => aloneOn((beginning, work) => once(beginning, work, 'schema'), work, waiting),
     figures: () => ({

@@ -60,6 +60,19 @@ export const openSqlite = (path: string, { readOnly = false } = {}): Store => {
     return turn;
   };
 
+  /** Beside another process that writes, only a transaction sees one state. */
+  const readBeside = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+    inTurn(async () => {
+      try {
+        database.exec('begin');
+        return await work(tx);
+      } catch (error) {
+        throw told(error);
+      } finally {
+        if (database.isTransaction) database.exec('rollback');
+      }
+    });
+
   const read = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
     try {
       if (writes > 0) return await inTurn(() => work(tx));
@@ -109,7 +122,7 @@ export const openSqlite = (path: string, { readOnly = false } = {}): Store => {
   const line = new Line<Change>(changes => write(together(changes, { longest, failsAll })));
   return {
     engine: 'sqlite',
-    read,
+    read: readOnly ? readBeside : read,
     look: read,
     write: work => line.inTurn<Awaited<ReturnType<typeof work>>>(work).catch(error => Promise.reject(told(error))),
     // One process owns the file.
