@@ -50,6 +50,7 @@ export const inRounds = async (
   plan: Plan,
   generator: Generator,
   progress: (what: string) => void,
+  failed: (what: string) => void = () => {},
 ): Promise<readonly Taken[]> => {
   const taken = plan.operations.flatMap(operation => arms.map(arm => ({ operation, arm, rounds: [] as Round[] })));
   const impossible = new Set<unknown>();
@@ -59,7 +60,13 @@ export const inRounds = async (
       progress(`${round === 0 ? 'warming up' : `round ${round} of ${plan.rounds}`}: ${operation}, ${arm.name}`);
       if (impossible.has(each)) continue;
       const warming = { ...plan, seconds: Math.max(1, plan.seconds), atHalfLoad: false };
-      const measured = await once(arm, operation, round === 0 ? warming : plan, generator);
+      const measured = await once(arm, operation, round === 0 ? warming : plan, generator).catch(error => {
+        // What others answer wrongly is theirs to mend: the run goes on without it, and says so.
+        if (arm.role !== 'peer') throw error;
+        failed(`${operation}, ${arm.name}: ${(error as Error).message.split('\n', 1)[0]}`);
+        rounds.length = 0;
+        return undefined;
+      });
       if (!measured) impossible.add(each);
       else if (round > 0) rounds.push(measured);
     }

@@ -57,7 +57,11 @@ const measured = async (
     remaining.expect(stepsOf(cast.arms.length, plan) - stepsOf(guess, plan));
     const servers = cast.arms.filter(arm => arm.kind === 'served');
     const idle = servers.map(({ server }) => residentOf(server()));
-    const taken = await inRounds(cast.arms, plan, generator, what => remaining.step(`${size.name}, ${what}`));
+    const taken = await inRounds(
+      ...([cast.arms, plan, generator] as const),
+      what => remaining.step(`${size.name}, ${what}`),
+      what => remarks.add(`Given up at ${size.name} grants: ${what}.`),
+    );
     const memory = servers.map(({ name, server }, index) => ({
       ...{ name, idle: idle[index] ?? Number.NaN, after: residentOf(server()) },
     }));
