@@ -52,7 +52,7 @@ export class Worlds {
   async processes(engine: Engine): Promise<() => readonly number[]> {
     if (engine === 'SQLite') return () => [];
     const { server } = await this.postgres();
-    return () => childrenOf(server.pid);
+    return () => [server.pid, ...childrenOf(server.pid)];
   }
 
   /** The url of a copy. */
