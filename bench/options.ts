@@ -7,7 +7,7 @@ import { type Size, sizes } from './world/plan.ts';
 export const help = `npm run bench -- [OPTION ...]
 
   What Bailiwick costs, beside the least that it could cost and what others cost: all arms in one run, in turn.
-  Without options, everything: three quarters of an hour, and docs/benchmarks.md is written anew.
+  Without options, everything: about an hour, and docs/benchmarks.md is written anew.
 
   --quick             two minutes: 1,000 grants, the operations used most, fewer arms
   --sizes LIST        of ${sizes.map(({ grants }) => grants).join(', ')} grants
@@ -17,6 +17,7 @@ export const help = `npm run bench -- [OPTION ...]
   --seconds COUNT     of each measurement
   --connections COUNT of the load
   --against REV       compares with another revision, and fails above 15 % more CPU for any operation
+  --trials            with commits, growth and many connections, and docs/benchmarks.md, also where something is chosen
   --json FILE         writes all that was measured
   --help
 
@@ -34,6 +35,8 @@ export type Options = {
   readonly connections: number;
   readonly against: string | undefined;
   readonly json: string | undefined;
+  /** Whether the trials are part of it, and the document is written. */
+  readonly trials: boolean;
 };
 
 /** What is wrong with the command line. */
@@ -71,6 +74,7 @@ export const optionsOf = (args: readonly string[]): Options | 'help' => {
   const known = {
     quick: { type: 'boolean' },
     help: { type: 'boolean' },
+    trials: { type: 'boolean' },
     ...{ sizes: text, operations: text, arms: text, rounds: text, seconds: text, connections: text },
     ...{ against: text, json: text },
   } as const;
@@ -101,5 +105,6 @@ export const optionsOf = (args: readonly string[]): Options | 'help' => {
     connections: counted(values.connections, 16, 'connections'),
     against,
     json,
+    trials: values.trials ?? (!quick && !isChosen),
   };
 };

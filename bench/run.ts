@@ -22,7 +22,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const mostForPeers = 100_000;
 
 /** Rounds of what takes long. */
-const few = 3;
+const few = 2;
 
 const measured = async (
   options: Options,
@@ -33,8 +33,9 @@ const measured = async (
   const remaining = new Remaining();
   const plan = { operations, rounds, seconds, connections: options.connections, atHalfLoad: true };
   const trial: Trial = { worlds, generator, rounds, seconds, step: what => remaining.step(what) };
-  const [small, middle, large] = sizes as [(typeof sizes)[number], (typeof sizes)[number], (typeof sizes)[number]];
-  const more = { creations: form !== 'chosen', growth: form === 'full', connections: form === 'full' };
+  const [small, large] = [sizes[0], sizes.at(-1)] as [(typeof sizes)[number], (typeof sizes)[number]];
+  const { trials } = options;
+  const more = { creations: trials || form === 'quick', growth: trials, connections: trials };
   const guess = form === 'quick' ? 6 : 14;
   remaining.expect(options.sizes.length * stepsOf(guess, plan));
   remaining.expect((rounds + 1) * ((more.growth ? growing.length : 0) + (more.creations ? 1 + asked.length : 0)));
@@ -70,7 +71,7 @@ const measured = async (
   }
   if (more.creations) {
     results.alone = await oneAtATime(trial, small);
-    results.creations = await creations(trial, form === 'full' ? middle : small);
+    results.creations = await creations(trial, small);
     results.statements = await statementsOfShow(worlds, small);
   }
   if (more.growth) results.growth = await growth(trial, small, large);
@@ -94,7 +95,7 @@ const main = async (options: Options): Promise<number> => {
     const report = reportOf(results, facts);
     process.stdout.write(`${report}\n`);
     if (options.json !== undefined) writeFileSync(options.json, JSON.stringify({ facts, ...results }, undefined, 1));
-    if (options.form === 'full') {
+    if (options.trials) {
       const file = new URL('../docs/benchmarks.md', import.meta.url);
       writeFileSync(file, withSection(readFileSync(file, 'utf8'), 'One server', report));
     }
