@@ -19,7 +19,7 @@ import {
   questionOf,
   type semantics,
 } from './shapes.ts';
-import { type Asking, asked, atOrganization, knowledge, knowledgeOfOne } from './subjects.ts';
+import { type Asking, asked, knowledge, knowledgeOfOne, ofQuestions } from './subjects.ts';
 
 /** A question that the caller may ask. */
 const allowed = ({ caller }: Request, { stand }: Asking, body: Static<typeof Evaluation>): Question =>
@@ -100,17 +100,9 @@ const many = async (
   return { evaluations: decisions };
 };
 
-const common = {
-  family: 'authzen',
-  since: 'not of the interface',
-  at: atOrganization,
-  success: 200,
-  failures: [],
-} as const;
-
 export const evaluations = [
   ask({
-    ...common,
+    ...ofQuestions,
     path: `/organizations/:organization${endpoints.access_evaluation_endpoint}`,
     summary: 'Decide whether a subject is permitted an action on a resource, and say why (AuthZEN)',
     body: Evaluation,
@@ -123,7 +115,7 @@ export const evaluations = [
   }),
 
   ask({
-    ...common,
+    ...ofQuestions,
     path: `/organizations/:organization${endpoints.access_evaluations_endpoint}`,
     summary: 'Decide several questions at once, in their order (AuthZEN)',
     body: Evaluations,

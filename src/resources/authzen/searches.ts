@@ -22,7 +22,7 @@ import {
   results,
   SubjectSearch,
 } from './shapes.ts';
-import { type Asking, asked, atOrganization, type Known, knowledge } from './subjects.ts';
+import { type Asking, asked, type Known, knowledge, ofQuestions } from './subjects.ts';
 
 const nothingFound: Listing<never> = { items: [], total: 0 };
 
@@ -141,17 +141,9 @@ const actionsFound = async (
   return actionsOn(resource.type).filter(name => isPermitted(knows, asking, { subject, action: { name }, resource }));
 };
 
-const common = {
-  family: 'authzen',
-  since: 'not of the interface',
-  at: atOrganization,
-  success: 200,
-  failures: [],
-} as const;
-
 export const searches = [
   ask({
-    ...common,
+    ...ofQuestions,
     path: `/organizations/:organization${endpoints.search_subject_endpoint}`,
     summary: 'Find the users or teams that are permitted an action on a resource (AuthZEN)',
     body: SubjectSearch,
@@ -168,7 +160,7 @@ export const searches = [
   }),
 
   ask({
-    ...common,
+    ...ofQuestions,
     path: `/organizations/:organization${endpoints.search_resource_endpoint}`,
     summary: 'Find the resources on which a subject is permitted an action (AuthZEN)',
     body: ResourceSearch,
@@ -185,7 +177,7 @@ export const searches = [
   }),
 
   ask({
-    ...common,
+    ...ofQuestions,
     path: `/organizations/:organization${endpoints.search_action_endpoint}`,
     summary: 'Find the actions that a subject is permitted on a resource (AuthZEN)',
     body: ActionSearch,

@@ -20,8 +20,14 @@ export type Asking = {
 
 type InOrganization<B> = Request<`/organizations/:organization/${string}`, B>;
 
-/** Where every question is asked. */
-export const atOrganization = ({ params }: Incoming) => inOrganizationWithRevision(params.organization ?? '');
+/** What all questions have in common: they are asked in an organization. */
+export const ofQuestions = {
+  family: 'authzen',
+  since: 'not of the interface',
+  at: ({ params }: Incoming) => inOrganizationWithRevision(params.organization ?? ''),
+  success: 200,
+  failures: [],
+} as const;
 
 /** Whoever may ask nothing of the kind here learns nothing of its flaws, nor whether there is such an organization. */
 export const asked = async <B>(
