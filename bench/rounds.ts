@@ -10,6 +10,8 @@ export type Plan = {
   readonly rounds: number;
   /** Of each measurement, closed and open. */
   readonly seconds: number;
+  /** Before the first that counts. */
+  readonly warmUp: number;
   readonly connections: number;
   /** Also at half of the rate. */
   readonly atHalfLoad: boolean;
@@ -59,7 +61,7 @@ export const inRounds = async (
       const { operation, arm, rounds } = each;
       progress(`${round === 0 ? 'warming up' : `round ${round} of ${plan.rounds}`}: ${operation}, ${arm.name}`);
       if (impossible.has(each)) continue;
-      const warming = { ...plan, seconds: Math.max(1, plan.seconds), atHalfLoad: false };
+      const warming = { ...plan, seconds: Math.max(plan.warmUp, plan.seconds), atHalfLoad: false };
       const measured = await once(arm, operation, round === 0 ? warming : plan, generator).catch(error => {
         // What others answer wrongly is theirs to mend: the run goes on without it, and says so.
         if (arm.role !== 'peer') throw error;

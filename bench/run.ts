@@ -22,7 +22,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const mostForPeers = 100_000;
 
 /** Rounds of what takes long. */
-const few = 2;
+const few = 3;
+
+/** In seconds: until the engine has compiled all that an operation runs, some ten thousand requests. */
+const toWarmUp = { quick: 1, chosen: 2, full: 2 };
 
 const measured = async (
   options: Options,
@@ -31,7 +34,10 @@ const measured = async (
 ): Promise<{ readonly results: Results; readonly remarks: readonly string[]; readonly peers: readonly string[] }> => {
   const { form, rounds, seconds, operations } = options;
   const remaining = new Remaining();
-  const plan = { operations, rounds, seconds, connections: options.connections, atHalfLoad: true };
+  const plan = {
+    ...{ operations, rounds, seconds, connections: options.connections },
+    ...{ warmUp: toWarmUp[form], atHalfLoad: true },
+  };
   const trial: Trial = { worlds, generator, rounds, seconds, step: what => remaining.step(what) };
   const [small, large] = [sizes[0], sizes.at(-1)] as [(typeof sizes)[number], (typeof sizes)[number]];
   const { trials } = options;
