@@ -51,6 +51,17 @@ const questions = (): void => {
     assert.deepEqual(row, [9007199254740991, 7, 1, 0, 2, 3, null, 'ü\u{1f600}']);
   });
 
+  test('plans are made for look-ups by index, unless the address says otherwise', async t => {
+    const { url = '', drop } = await newDatabase();
+    t.after(drop);
+    const setting = (address: string): Promise<readonly unknown[] | undefined> =>
+      opened(t, address).look(tx => tx.row(sql`select current_setting('random_page_cost')`));
+    assert.deepEqual(await setting(url), ['1.1']);
+    const other = new URL(url);
+    other.searchParams.set('options', '-c random_page_cost=3');
+    assert.deepEqual(await setting(other.href), ['3']);
+  });
+
   test('the statements that are kept prepared on a connection stay bounded, and one that made room is prepared again', async t => {
     const store = await onNewDatabase(t, { connections: 1 });
     const held = sql`select count(*) from pg_prepared_statements where name <> ''`;
