@@ -1,26 +1,25 @@
-/** What it takes to answer one question about one user or one team: all of it in one statement, and so of one state. */
+/** What it takes to answer one question about one user or one team: one text, which comes with the caller's own standing. */
 
 import type { Access, WorkspaceLevel } from '../core/access.ts';
 import type { Holding } from './holdings.ts';
 import { type AskedPlace, Facts, keyOf, type Named } from './questions.ts';
 import { type Sql, sql } from './sql.ts';
 import { grantOf, isDefaultProject, ownersTeam } from './standing.ts';
-import type { Tx } from './store.ts';
 
-/** Where it is asked: `null` columns for what the resource has none of. */
-const placeOf = ({ type, id }: Named, organization: string): Sql => {
+/** Where it is asked, if that is of the organization at hand: `null` columns for what the resource has none of. */
+const placeOf = ({ type, id }: Named): Sql => {
   switch (type) {
     case 'project':
       return sql`
         select organization_id, id as project_id, is_default, null as workspace_id, null as team_id, null as visibility
         from projects
-        where id = ${id} and organization_id = ${organization}`;
+        where id = ${id} and organization_id = organizations.id`;
     case 'workspace':
       return sql`
         select organization_id, project_id, ${isDefaultProject(sql`project_id`, sql`workspaces.organization_id`)},
           id as workspace_id, null as team_id, null as visibility
         from workspaces
-        where id = ${id} and organization_id = ${organization}`;
+        where id = ${id} and organization_id = organizations.id`;
     case 'team-project':
       return sql`
         select team_projects.organization_id, team_projects.project_id,
@@ -28,13 +27,11 @@ const placeOf = ({ type, id }: Named, organization: string): Sql => {
           null as workspace_id, teams.id as team_id, teams.visibility
         from team_projects
         join teams on teams.id = team_projects.team_id
-        where team_projects.id = ${id} and team_projects.organization_id = ${organization}`;
+        where team_projects.id = ${id} and team_projects.organization_id = organizations.id`;
     default:
       return sql`
-        select id as organization_id, null as project_id, 0 as is_default, null as workspace_id, null as team_id,
-          null as visibility
-        from organizations
-        where id = ${organization}`;
+        select organizations.id as organization_id, null as project_id, 0 as is_default, null as workspace_id,
+          null as team_id, null as visibility`;
   }
 };
 
@@ -52,38 +49,38 @@ const grantsInPlace = sql`
   left join team_workspaces on team_workspaces.team_id = teams.id and team_workspaces.workspace_id = place.workspace_id`;
 
 /** Whether the subject is of the organization, and its teams in the order of their creation. */
-const subjectIn = ({ type, id }: Named): { readonly columns: Sql; readonly join: Sql } =>
+const subjectIn = ({ type, id }: Named): { readonly teams: Sql; readonly join: Sql } =>
   type === 'team'
     ? {
-        columns: sql`subject.id, (select ${packedTeam} from teams ${grantsInPlace} where teams.id = subject.id)`,
+        teams: sql`(select ${packedTeam} from teams ${grantsInPlace} where teams.id = subject.id)`,
         join: sql`
           left join teams as subject on subject.id = ${id} and subject.organization_id = place.organization_id`,
       }
     : {
-        columns: sql`
-          member.id, (
+        teams: sql`
+          (
             select string_agg(${packedTeam}, '' order by teams.created_at, teams.id)
             from team_memberships
             left join teams on teams.id = team_memberships.team_id
             ${grantsInPlace}
-            where team_memberships.membership_id = member.id
+            where team_memberships.membership_id = subject.id
           )`,
         join: sql`
-          left join organization_memberships as member
-            on member.user_id = ${id} and member.organization_id = place.organization_id`,
+          left join organization_memberships as subject
+            on subject.user_id = ${id} and subject.organization_id = place.organization_id`,
       };
 
-type Columns = [
-  subject: string | null,
-  teams: string | null,
-  revision: number | null,
-  organization: string,
-  project: string | null,
-  isDefault: number,
-  workspace: string | null,
-  team: string | null,
-  visibility: string | null,
-];
+/** All that is to be known of the two in `organizations`, as one text; null where there is no such resource. */
+export const packedQuestion = (subject: Named, resource: Named): Sql => {
+  const { teams, join } = subjectIn(subject);
+  return sql`(
+    select coalesce(place.project_id, '') || ' ' || place.is_default || ' ' || coalesce(place.workspace_id, '')
+      || ' ' || coalesce(place.team_id, '') || ' ' || coalesce(place.visibility, '')
+      || ' ' || coalesce(subject.id, '') || ' ' || coalesce(${teams}, '')
+    from (${placeOf(resource)}) as place
+    ${join}
+  )`;
+};
 
 /** The place after so many characters, as the engines count them. */
 const after = (text: string, from: number, characters: number): number => {
@@ -92,17 +89,25 @@ const after = (text: string, from: number, characters: number): number => {
   return at;
 };
 
+const fieldsBeforeTeams = 6;
 const fieldsBeforeName = 10;
 
-const unpackedTeams = (packed: string): Holding[] => {
+/** So many fields from here, and where they end. */
+const fieldsIn = (packed: string, from: number, count: number): { readonly fields: string[]; readonly end: number } => {
+  const fields: string[] = [];
+  let at = from;
+  while (fields.length < count) {
+    const end = packed.indexOf(' ', at);
+    fields.push(packed.slice(at, end));
+    at = end + 1;
+  }
+  return { fields, end: at };
+};
+
+const unpackedTeams = (packed: string, from: number): Holding[] => {
   const teams: Holding[] = [];
-  for (let at = 0; at < packed.length; ) {
-    const fields: string[] = [];
-    while (fields.length < fieldsBeforeName) {
-      const end = packed.indexOf(' ', at);
-      fields.push(packed.slice(at, end));
-      at = end + 1;
-    }
+  for (let at = from; at < packed.length; ) {
+    const { fields, end: start } = fieldsIn(packed, at, fieldsBeforeName);
     const [
       id = '',
       access,
@@ -115,9 +120,8 @@ const unpackedTeams = (packed: string): Holding[] => {
       workspaceGrantId,
       length,
     ] = fields;
-    const end = after(packed, at, Number(length));
-    const name = packed.slice(at, end);
-    at = end;
+    at = after(packed, start, Number(length));
+    const name = packed.slice(start, at);
     teams.push({
       id,
       name,
@@ -134,29 +138,20 @@ const unpackedTeams = (packed: string): Holding[] => {
   return teams;
 };
 
-/** What is known of the two, and how far the organization's audit trail is. */
-export const factsOfOne = async (
-  tx: Tx,
-  organization: string,
-  subject: Named,
-  resource: Named,
-): Promise<{ readonly facts: Facts; readonly revision: number | undefined }> => {
-  const { columns, join } = subjectIn(subject);
-  const row = await tx.row<Columns>(sql`
-    select ${columns}, (select position from audit_heads where chain = place.organization_id), place.*
-    from (${placeOf(resource, organization)}) as place
-    ${join}`);
-  if (!row) return { facts: new Facts(organization, new Map(), new Map()), revision: undefined };
-  const [known, packed, revision, , project, isDefault, workspace, team, visibility] = row;
-  const teams = known === null ? [] : ([[keyOf(subject), unpackedTeams(packed ?? '')]] as const);
+/** What the text tells. */
+export const factsOfOne = (organization: string, subject: Named, resource: Named, packed: string | null): Facts => {
+  if (packed === null) return new Facts(organization, new Map(), new Map());
+  const { fields, end } = fieldsIn(packed, 0, fieldsBeforeTeams);
+  const [project = '', isDefault, workspace, team, visibility = '', known] = fields;
   const place: AskedPlace = {
-    project: project ?? '',
-    workspace,
-    onDefaultProject: isDefault === 1,
-    team: team === null ? undefined : { id: team, visibility: visibility ?? '' },
+    project,
+    workspace: workspace || null,
+    onDefaultProject: isDefault === '1',
+    team: team ? { id: team, visibility } : undefined,
   };
-  return {
-    facts: new Facts(organization, new Map(teams), new Map(project === null ? [] : [[keyOf(resource), place]])),
-    revision: revision ?? 0,
-  };
+  return new Facts(
+    organization,
+    new Map(known ? [[keyOf(subject), unpackedTeams(packed, end)]] : []),
+    new Map(project ? [[keyOf(resource), place]] : []),
+  );
 };

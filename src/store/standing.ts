@@ -333,10 +333,13 @@ export const standingWithNames = async (tx: Tx, caller: Caller, kind: 'projects'
   return { stand: here.stand, names: { project, workspace } };
 };
 
-/** An organization, what answers tell of it, and how far its audit trail is, which every change moves on. */
-export const inOrganizationWithRevision = (name: string): Sql => sql`
+/**
+ * An organization, what answers tell of it, how far its audit trail is, which every change moves on, and one column of
+ * `organizations` besides.
+ */
+export const inOrganizationWithRevision = (name: string, besides: Sql = sql`null`): Sql => sql`
   select organizations.id as organization_id, null as project_id, 0 as is_default, null as workspace_id,
-    organizations.name, organizations.user_tokens_enabled, audit_heads.position
+    organizations.name, organizations.user_tokens_enabled, audit_heads.position, ${besides} as besides
   from organizations
   left join audit_heads on audit_heads.chain = organizations.id
   where lower(organizations.name) = lower(cast(${name} as ctext))`;
@@ -348,8 +351,8 @@ export const standingWithRevision = async (tx: Tx, caller: Caller, organization:
 
 /** What that tells. */
 export const withRevision = ({ stand, place }: Here) => {
-  const [name, userTokens, revision] = place as [string, number, number | null];
-  return { stand, name, userTokens: userTokens === 1, revision: revision ?? 0 };
+  const [name, userTokens, revision, besides] = place as [string, number, number | null, string | null];
+  return { stand, name, userTokens: userTokens === 1, revision: revision ?? 0, besides };
 };
 
 /** A grant on a project or a workspace in one text, as a page aggregates those of the caller's teams. */

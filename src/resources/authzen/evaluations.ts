@@ -2,6 +2,9 @@
 
 import { mayAskAbout } from '../../core/authority.ts';
 import { Fault, found } from '../../core/fault.ts';
+import { packedQuestion } from '../../store/one-question.ts';
+import type { Named } from '../../store/questions.ts';
+import { inOrganizationWithRevision } from '../../store/standing.ts';
 import { plainAnswerTo } from '../../wire/errors.ts';
 import { largestList } from '../../wire/limits.ts';
 import type { Static } from '../../wire/schemas.ts';
@@ -27,25 +30,22 @@ const allowed = ({ caller }: Request, { stand }: Asking, body: Static<typeof Eva
 
 const one = async (request: Request, asking: Asking, body: Static<typeof Evaluation>): Promise<Decision> => {
   const question = allowed(request, asking, body);
-  const { subject, resource } = question;
-  if (!isPlain(question))
-    return decisionOn(await knowledge(request, asking, [subject], resourcesIn(question)), asking, question);
-  const known = await knowledgeOfOne(request, asking, subject, resource);
-  // The answer is of the state of the facts, which may be later than that of the caller.
-  const revision = asking.revision === undefined ? undefined : (known.revision ?? asking.revision);
-  return decisionOn(known, { ...asking, revision }, question);
+  return decisionOn(await knowledge(request, asking, [question.subject], resourcesIn(question)), asking, question);
 };
 
-/** Whether one statement tells all that a question takes. */
-const isPlain = ({ subject, action }: Question): boolean =>
-  (subject.type === 'user' || subject.type === 'team') && action.destination === undefined;
+const isNamed = (value: unknown): value is Named => {
+  const { type, id } = (value ?? {}) as Partial<Record<keyof Named, unknown>>;
+  return typeof type === 'string' && typeof id === 'string';
+};
 
-/** The same of a body that may be none. */
-const isPlainBody = (body: unknown): boolean => {
-  const { subject, action } = (body ?? {}) as Partial<Record<'subject' | 'action', unknown>>;
-  const { type } = (subject ?? {}) as { type?: unknown };
+/** Of whom and what a body asks that may be none, where one text tells all that it takes. */
+const plainIn = (body: unknown): { readonly subject: Named; readonly resource: Named } | undefined => {
+  const { subject, action, resource } = (body ?? {}) as Partial<Record<'subject' | 'action' | 'resource', unknown>>;
+  if (!isNamed(subject) || !isNamed(resource)) return undefined;
   const { properties } = (action ?? {}) as { properties?: unknown };
-  return (type === 'user' || type === 'team') && properties === undefined;
+  return (subject.type === 'user' || subject.type === 'team') && properties === undefined
+    ? { subject, resource }
+    : undefined;
 };
 
 const failed = (problem: Fault['problem']): Decision => {
@@ -107,10 +107,16 @@ export const evaluations = [
     summary: 'Decide whether a subject is permitted an action on a resource, and say why (AuthZEN)',
     body: Evaluation,
     answer: Decision,
-    alone: ({ body }) => isPlainBody(body),
+    at: ({ params: { organization = '' }, body }) => {
+      const plain = plainIn(body);
+      return inOrganizationWithRevision(organization, plain && packedQuestion(plain.subject, plain.resource));
+    },
+    alone: ({ body }) => plainIn(body) !== undefined,
     run: async request => {
       const { asking, body } = await asked(request);
-      return one(request, asking, body);
+      if (!plainIn(body)) return one(request, asking, body);
+      const question = allowed(request, asking, body);
+      return decisionOn(knowledgeOfOne(asking, question.subject, question.resource), asking, question);
     },
   }),
 

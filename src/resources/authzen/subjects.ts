@@ -16,6 +16,8 @@ export type Asking = {
   readonly userTokens: boolean;
   /** Told to those who may ask about anyone: to others, it would tell of changes that they must not see. */
   readonly revision: number | undefined;
+  /** What its place tells besides. */
+  readonly besides: string | null;
 };
 
 type InOrganization<B> = Request<`/organizations/:organization/${string}`, B>;
@@ -91,13 +93,8 @@ export const knowledge = async (
   };
 };
 
-/** The same about one user or one team before one resource, with the revision that it is of. */
-export const knowledgeOfOne = async (
-  { tx }: Pick<Request, 'tx'>,
-  { stand }: Asking,
-  subject: Named,
-  resource: Named,
-): Promise<Knowledge & { readonly revision: number | undefined }> => {
-  const { facts, revision } = await factsOfOne(tx, stand.organization, subject, resource);
-  return { facts, holdingsOf: each => ofTeams(facts, each), revision };
+/** The same about one user or one team before one resource, of which the caller's place tells. */
+export const knowledgeOfOne = ({ stand, besides }: Asking, subject: Named, resource: Named): Knowledge => {
+  const facts = factsOfOne(stand.organization, subject, resource, besides);
+  return { facts, holdingsOf: each => ofTeams(facts, each) };
 };
