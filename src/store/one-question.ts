@@ -37,18 +37,17 @@ const placeOf = ({ type, id }: Named): Sql => {
 
 /** A team and what it has in `place`. A name may hold anything, so its length comes first. */
 const packedTeam = sql`
-  teams.id || ' ' || teams.organization_access || ' ' || teams.visibility
-    || ' ' || coalesce(team_projects.access, '') || ' ' || coalesce(team_projects.chosen, 0)
-    || ' ' || coalesce(team_projects.id, '')
-    || ' ' || coalesce(team_workspaces.access, '') || ' ' || coalesce(team_workspaces.chosen, 0)
-    || ' ' || coalesce(team_workspaces.id, '')
-    || ' ' || length(teams.name) || ' ' || teams.name`;
+  format('%s %s %s %s %s %s %s %s %s %s %s %s',
+    teams.created_at, teams.id, teams.organization_access, teams.visibility,
+    team_projects.access, team_projects.chosen, team_projects.id,
+    team_workspaces.access, team_workspaces.chosen, team_workspaces.id,
+    length(teams.name), teams.name)`;
 
 const grantsInPlace = sql`
   left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = place.project_id
   left join team_workspaces on team_workspaces.team_id = teams.id and team_workspaces.workspace_id = place.workspace_id`;
 
-/** Whether the subject is of the organization, and its teams in the order of their creation. */
+/** Whether the subject is of the organization, and its teams. */
 const subjectIn = ({ type, id }: Named): { readonly teams: Sql; readonly join: Sql } =>
   type === 'team'
     ? {
@@ -59,7 +58,7 @@ const subjectIn = ({ type, id }: Named): { readonly teams: Sql; readonly join: S
     : {
         teams: sql`
           (
-            select string_agg(${packedTeam}, '' order by teams.created_at, teams.id)
+            select string_agg(${packedTeam}, '')
             from team_memberships
             left join teams on teams.id = team_memberships.team_id
             ${grantsInPlace}
@@ -74,9 +73,8 @@ const subjectIn = ({ type, id }: Named): { readonly teams: Sql; readonly join: S
 export const packedQuestion = (subject: Named, resource: Named): Sql => {
   const { teams, join } = subjectIn(subject);
   return sql`(
-    select coalesce(place.project_id, '') || ' ' || place.is_default || ' ' || coalesce(place.workspace_id, '')
-      || ' ' || coalesce(place.team_id, '') || ' ' || coalesce(place.visibility, '')
-      || ' ' || coalesce(subject.id, '') || ' ' || coalesce(${teams}, '')
+    select format('%s %s %s %s %s %s %s',
+      place.project_id, place.is_default, place.workspace_id, place.team_id, place.visibility, subject.id, ${teams})
     from (${placeOf(resource)}) as place
     ${join}
   )`;
@@ -90,7 +88,7 @@ const after = (text: string, from: number, characters: number): number => {
 };
 
 const fieldsBeforeTeams = 6;
-const fieldsBeforeName = 10;
+const fieldsBeforeName = 11;
 
 /** So many fields from here, and where they end. */
 const fieldsIn = (packed: string, from: number, count: number): { readonly fields: string[]; readonly end: number } => {
@@ -104,38 +102,29 @@ const fieldsIn = (packed: string, from: number, count: number): { readonly field
   return { fields, end: at };
 };
 
+/** In the order of their creation: a few are sorted here for less than there. */
 const unpackedTeams = (packed: string, from: number): Holding[] => {
-  const teams: Holding[] = [];
+  const teams: (Holding & { readonly createdAt: string })[] = [];
   for (let at = from; at < packed.length; ) {
-    const { fields, end: start } = fieldsIn(packed, at, fieldsBeforeName);
-    const [
-      id = '',
-      access,
-      visibility = '',
-      level,
-      chosen,
-      grantId,
-      onWorkspace,
-      chosenThere,
-      workspaceGrantId,
-      length,
-    ] = fields;
-    at = after(packed, start, Number(length));
-    const name = packed.slice(start, at);
+    const { fields, end } = fieldsIn(packed, at, fieldsBeforeName);
+    const [createdAt = '', id = '', access, visibility = '', level, chosen, grantId] = fields;
+    const [onWorkspace, chosenThere, workspaceGrantId, length] = fields.slice(7);
+    at = after(packed, end, Number(length));
+    const name = packed.slice(end, at);
     teams.push({
+      createdAt,
       id,
       name,
       visibility,
       owners: name === ownersTeam,
       organizationAccess: Number(access),
-      ...(level && { grant: grantOf(level as Access, Number(chosen), 0), grantId }),
-      ...(onWorkspace && {
-        workspaceGrant: grantOf(onWorkspace as Access<WorkspaceLevel>, Number(chosenThere), 0),
-        workspaceGrantId,
-      }),
+      grant: level ? grantOf(level as Access, Number(chosen), 0) : undefined,
+      grantId: grantId || undefined,
+      workspaceGrant: onWorkspace ? grantOf(onWorkspace as Access<WorkspaceLevel>, Number(chosenThere), 0) : undefined,
+      workspaceGrantId: workspaceGrantId || undefined,
     });
   }
-  return teams;
+  return teams.sort((a, b) => (a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.id < b.id) ? -1 : 1));
 };
 
 /** What the text tells. */

@@ -202,9 +202,11 @@ const factsIn = (caller: Caller, places: Sql): Sql => {
   }
 };
 
-/** The same about whomever a token is of. */
+/** The same about whomever a token is of: what it cannot have is not looked for. */
 const factsOfHolder = sql`
-  ${isClosedToUsers}, member.id, coalesce(${memberTeams}, ${ownTeam(sql`holder.team_id`)}), place.*`;
+  case when member.id is not null then ${isClosedToUsers} end, member.id,
+  case when member.id is not null then ${memberTeams} when holder.team_id is not null then ${ownTeam(sql`holder.team_id`)} end,
+  place.*`;
 
 type Facts = [
   isClosed: number | null,
