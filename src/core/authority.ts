@@ -299,12 +299,15 @@ export const outlook = (standing: Standing): Outlook => ({
 export const wholeOutlook: Outlook = { teams: 'all', grants: 'all', workspaceGrants: 'all' };
 
 /** As much of a team as is seen: the rest counts for nothing, so that what is hidden changes no answer. */
-export const seenIn = <T extends TeamFacts & TeamOnView>(outlook: Outlook, team: T): T => ({
-  ...team,
-  ...(!sees(outlook.teams, team) && { owners: false, organizationAccess: 0 }),
-  ...(!sees(outlook.grants, team) && { grant: undefined }),
-  ...(!sees(outlook.workspaceGrants, team) && { workspaceGrant: undefined }),
-});
+export const seenIn = <T extends TeamFacts & TeamOnView>(outlook: Outlook, team: T): T =>
+  outlook === wholeOutlook
+    ? team
+    : {
+        ...team,
+        ...(!sees(outlook.teams, team) && { owners: false, organizationAccess: 0 }),
+        ...(!sees(outlook.grants, team) && { grant: undefined }),
+        ...(!sees(outlook.workspaceGrants, team) && { workspaceGrant: undefined }),
+      };
 
 // Decisions
 

@@ -129,18 +129,19 @@ const unpackedTeams = (packed: string, from: number): Holding[] => {
 
 /** What the text tells. */
 export const factsOfOne = (organization: string, subject: Named, resource: Named, packed: string | null): Facts => {
-  if (packed === null) return new Facts(organization, new Map(), new Map());
-  const { fields, end } = fieldsIn(packed, 0, fieldsBeforeTeams);
-  const [project = '', isDefault, workspace, team, visibility = '', known] = fields;
-  const place: AskedPlace = {
-    project,
-    workspace: workspace || null,
-    onDefaultProject: isDefault === '1',
-    team: team ? { id: team, visibility } : undefined,
-  };
-  return new Facts(
-    organization,
-    new Map(known ? [[keyOf(subject), unpackedTeams(packed, end)]] : []),
-    new Map(project ? [[keyOf(resource), place]] : []),
-  );
+  const subjects = new Map<string, readonly Holding[]>();
+  const places = new Map<string, AskedPlace>();
+  if (packed !== null) {
+    const { fields, end } = fieldsIn(packed, 0, fieldsBeforeTeams);
+    const [project, isDefault, workspace, team, visibility = '', known] = fields;
+    if (known) subjects.set(keyOf(subject), unpackedTeams(packed, end));
+    if (project)
+      places.set(keyOf(resource), {
+        project,
+        workspace: workspace || null,
+        onDefaultProject: isDefault === '1',
+        team: team ? { id: team, visibility } : undefined,
+      });
+  }
+  return new Facts(organization, subjects, places);
 };

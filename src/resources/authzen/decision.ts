@@ -1,6 +1,6 @@
 /** One question and its answer: permitted by which teams and grants, or what is missing. */
 
-import { meets, valueIn } from '../../core/access.ts';
+import { meets, type Value, valueIn } from '../../core/access.ts';
 import {
   type Action,
   actionOf,
@@ -11,7 +11,7 @@ import {
 import { bitOf, effective, permits, type Standing, wholeOutlook } from '../../core/authority.ts';
 import type { Holding } from '../../store/holdings.ts';
 import type { AskedPlace, Named } from '../../store/questions.ts';
-import { type Reason, reasonsFor, shownReason } from '../effective-access-resource.ts';
+import { type Reason, reasonsFor } from '../effective-access-resource.ts';
 import { type Decision, isMove, type Question, type ShownMissing, type ShownReason } from './shapes.ts';
 import type { Asking, Knowledge, Known } from './subjects.ts';
 
@@ -36,12 +36,6 @@ const standpoint = (
   const place = facts.placeOf(resource);
   return place && { stand: facts.standing(subject, resource), place };
 };
-
-/** Without the keys that have nothing to say. */
-const said = <T extends object>(all: T) =>
-  Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], null>;
-  };
 
 /** Whoever belongs to the organization, or to a team, may by that alone. */
 const byMembership = (team: Holding | undefined) => ({
@@ -72,7 +66,13 @@ const reasonsInPlace = ({ steps }: Action, reasons: readonly Reason[]): ShownRea
   steps.flatMap(({ permission, need }) =>
     reasons
       .filter(({ gives }) => meets(gives, need))
-      .map(reason => ({ permission: permission.name, ...said(shownReason(reason, permission)) }) as ShownReason),
+      .map(({ scope, by, team, gives }) => ({
+        permission: permission.name,
+        scope,
+        ...(team && { 'team-id': team.id, 'team-name': team.name as string }),
+        [scope === 'organization' ? 'organization-permission' : 'grant-id']: by,
+        value: valueIn(gives, permission) as Value,
+      })),
   );
 
 /** All that gives what the action takes. */
@@ -156,12 +156,14 @@ const decided = (knowledge: Knowledge, asking: Asking, question: Question): Verd
 export const decisionOn = (knowledge: Knowledge, asking: Asking, question: Question): Decision => {
   const { decision, ...told } = decided(knowledge, asking, question);
   const { action, resource } = question;
+  const { revision } = asking;
+  const { reason } = knowledge.holdingsOf(question.subject);
   const isHalf = isMove(resource.type, action.name) && action.destination === undefined;
-  const context = said({
-    revision: asking.revision,
+  const context = {
+    ...(revision !== undefined && { revision }),
     ...told,
-    reason: knowledge.holdingsOf(question.subject).reason,
-    note: isHalf ? sourceAlone : undefined,
-  });
-  return { decision, ...(Object.keys(context).length > 0 && { context: context as NonNullable<Decision['context']> }) };
+    ...(reason !== undefined && { reason }),
+    ...(isHalf && { note: sourceAlone }),
+  };
+  return { decision, ...(Object.keys(context).length > 0 && { context }) };
 };
