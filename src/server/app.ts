@@ -132,7 +132,7 @@ export const buildApp = ({
 
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
+  const bodyOf = (request: FastifyRequest, bytes: Buffer): unknown => {
     if (bytes.length === 0) return undefined;
     // What is wrong with a body is told to those who are known.
     try {
@@ -141,7 +141,11 @@ export const buildApp = ({
     } catch (error) {
       return new Unread(error);
     }
-  });
+  };
+  // Of types that it knows by name, the framework remembers that it does.
+  app.addContentTypeParser<Buffer>([...usualTypes, '*'], { parseAs: 'buffer' }, (request, bytes, done) =>
+    done(null, bodyOf(request, bytes)),
+  );
 
   const problemOfPath = (url: string): Problem => {
     const allowed = all.filter(operation => isPathOf(operation.path, url)).map(({ method }) => method);
