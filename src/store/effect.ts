@@ -15,18 +15,8 @@ import {
   wholeSeen,
 } from './effect-scope.ts';
 import { type Sql, sql } from './sql.ts';
-import { grantOf, ownersTeam } from './standing.ts';
+import { grantOf, ownersTeam, packedGrant, unpackedGrants } from './standing.ts';
 import type { Tx } from './store.ts';
-
-type PeopleColumns = [
-  user: string | null,
-  team: string | null,
-  name: string,
-  since: string,
-  /** Of a user, the ids of its teams; of a team, its visibility. */
-  more: string | null,
-  organizationAccess: number,
-];
 
 /** The members of these teams, as memberships. */
 const membersOf = ({ organization, teams }: Extent, sight: Sight): Sql => sql`
@@ -43,43 +33,57 @@ const membersOf = ({ organization, teams }: Extent, sight: Sight): Sql => sql`
     ${limited}
   ) as page`;
 
-/** The caller, the teams, and the users with all their teams; the first row is of the way in. */
-const peopleIn = (tx: Tx, extent: Extent, caller: Caller, besides?: Sql): Promise<PeopleColumns[]> => {
-  const { organization } = extent;
-  const teams = caller.kind === 'team' ? [...extent.teams, caller.team] : extent.teams;
-  const users = caller.kind === 'user' ? [...extent.users, caller.user] : extent.users;
-  return tx.rows<PeopleColumns>(sql`
-    with visible as (
+type UserColumns = [id: string, name: string, since: string, teams: string | null];
+
+/** These users and the members besides, each with the ids of all its teams; whoever is both comes twice. */
+const usersIn = async (tx: Tx, organization: string, users: readonly string[], besides?: Sql) => {
+  const rows = await tx.rows<UserColumns>(sql`
+    select users.id, users.username, users.created_at, (
+      select string_agg(team_id, ',')
+      from team_memberships
+      where team_memberships.membership_id = member.id
+    )
+    from (
       select id, user_id
       from organization_memberships
       where user_id in (${users}) and organization_id = ${organization}
-      ${besides ? sql`union ${besides}` : sql``}
-    )
-    select cast(null as ctext), cast(null as ctext), cast(null as ctext), cast(null as ctext), cast(null as ctext),
-      (select count(*) from organizations where id = ${organization})
-      + 2 * (select count(*) from organizations where id = ${organization} and user_tokens_enabled = 1)
-      + 4 * (select count(*) from authentication_tokens where id = ${caller.token})
-    union all
-    select null, id, name, created_at, visibility, organization_access
+      ${besides ? sql`union all ${besides}` : sql``}
+    ) as member
+    join users on users.id = member.user_id
+    order by users.id`);
+  return new Map<string, User>(
+    rows.map(([id, name, createdAt, teams]) => [id, { id, name, createdAt, teams: teams?.split(',').sort() ?? [] }]),
+  );
+};
+
+type TeamColumns = [id: string, name: string, since: string, visibility: string, organizationAccess: number];
+
+const teamsIn = async (tx: Tx, organization: string, ids: readonly string[]) => {
+  const rows = await tx.rows<TeamColumns>(sql`
+    select id, name, created_at, visibility, organization_access
     from teams
-    where organization_id = ${organization} and id in (
-      select team_id
-      from visible
-      join team_memberships on team_memberships.membership_id = visible.id
-      union
-      select id from teams where id in (${teams})
-    )
-    union all
-    select users.id, null, users.username, users.created_at,
-      (
-        select string_agg(team_id, ',')
-        from team_memberships
-        where team_memberships.membership_id = visible.id
-      ),
-      0
-    from visible
-    join users on users.id = visible.user_id
-    order by 1, 2`);
+    where id in (${ids}) and organization_id = ${organization}
+    order by id`);
+  return new Map<string, Team>(
+    rows.map(([id, name, createdAt, visibility, organizationAccess]) => [
+      id,
+      { id, name, createdAt, owners: name === ownersTeam, visibility, organizationAccess },
+    ]),
+  );
+};
+
+type WayIn = Pick<People, 'exists' | 'takesUserTokens' | 'tokenLives'>;
+
+/** That of a caller who was let in. */
+const open: WayIn = { exists: true, takesUserTokens: true, tokenLives: true };
+
+const wayIn = async (tx: Tx, organization: string, { token }: Caller): Promise<WayIn> => {
+  const row = await tx.row<[exists: number, takesUserTokens: number, tokenLives: number]>(sql`
+    select (select count(*) from organizations where id = ${organization}),
+      (select count(*) from organizations where id = ${organization} and user_tokens_enabled = 1),
+      (select count(*) from authentication_tokens where id = ${token})`);
+  const [exists, takesUserTokens, tokenLives] = row ?? [0, 0, 0];
+  return { exists: exists === 1, takesUserTokens: takesUserTokens === 1, tokenLives: tokenLives === 1 };
 };
 
 type PlaceColumns = [
@@ -90,10 +94,7 @@ type PlaceColumns = [
   workspace: string | null,
   workspaceName: string,
   workspaceSince: string,
-  team: string | null,
-  access: Access | Access<WorkspaceLevel> | null,
-  chosen: number | null,
-  beyond: number | null,
+  grants: string | null,
 ];
 
 /** The places, and what these teams are granted there; a workspace's project comes with it. */
@@ -103,56 +104,52 @@ const placesWith = async (
   teams: readonly string[],
 ): Promise<PlaceColumns[]> => {
   if (projects.length + workspaces.length === 0) return [];
-  const theirs = sql`union select project_id from workspaces where id in (${workspaces})`;
+  const withTheirs = sql`
+    select id from projects where id in (${projects}) union select project_id from workspaces where id in (${workspaces})`;
   const onWorkspaces = sql`
     union all
     select projects.id, projects.name, projects.is_default, projects.created_at,
-      workspaces.id, workspaces.name, workspaces.created_at,
-      team_workspaces.team_id, team_workspaces.access, team_workspaces.chosen, team_workspaces.beyond
+      workspaces.id, workspaces.name, workspaces.created_at, (
+        select string_agg(${packedGrant}, ',')
+        from team_workspaces
+        where team_workspaces.workspace_id = workspaces.id and team_workspaces.team_id in (${teams})
+      )
     from workspaces
     join projects on projects.id = workspaces.project_id
-    left join team_workspaces
-      on team_workspaces.workspace_id = workspaces.id and team_workspaces.team_id in (${teams})
     where workspaces.id in (${workspaces})`;
   return tx.rows<PlaceColumns>(sql`
-    select projects.id, projects.name, projects.is_default, projects.created_at,
-      cast(null as ctext), cast(null as ctext), cast(null as ctext),
-      team_projects.team_id, team_projects.access, team_projects.chosen, team_projects.beyond
-    from projects
-    left join team_projects on team_projects.project_id = projects.id and team_projects.team_id in (${teams})
-    where projects.id in (
-      select id from projects where id in (${projects}) ${workspaces.length > 0 ? theirs : sql``}
+    select id, name, is_default, created_at, cast(null as ctext), cast(null as ctext), cast(null as ctext), (
+      select string_agg(${packedGrant}, ',')
+      from team_projects
+      where team_projects.project_id = projects.id and team_projects.team_id in (${teams})
     )
+    from projects
+    where id in (${workspaces.length > 0 ? withTheirs : projects})
     ${workspaces.length > 0 ? onWorkspaces : sql``}
-    order by 1, 5, 8`);
+    order by 1, 5`);
 };
 
+/** The caller, the teams, and the users with all their teams. */
 const peopleOf = async (tx: Tx, extent: Extent, caller: Caller, besides?: Sql): Promise<People> => {
-  const teams = new Map<string, Team>();
-  const users = new Map<string, User>();
-  let wayIn = 0;
-  for (const row of await peopleIn(tx, extent, caller, besides)) {
-    const [user, team, name, createdAt, more, organizationAccess] = row;
-    if (user !== null) users.set(user, { id: user, name, createdAt, teams: more?.split(',').sort() ?? [] });
-    else if (team === null) wayIn = organizationAccess;
-    else {
-      const owners = name === ownersTeam;
-      teams.set(team, { id: team, name, createdAt, owners, visibility: more ?? '', organizationAccess });
-    }
-  }
-  return {
-    organization: extent.organization,
-    exists: (wayIn & 1) !== 0,
-    takesUserTokens: (wayIn & 2) !== 0,
-    tokenLives: (wayIn & 4) !== 0,
-    teams,
-    users,
-  };
+  const { organization, isOfGrants } = extent;
+  const users = await usersIn(
+    tx,
+    organization,
+    caller.kind === 'user' ? [...extent.users, caller.user] : extent.users,
+    besides,
+  );
+  const ids = new Set(extent.teams);
+  if (caller.kind === 'team') ids.add(caller.team);
+  for (const { teams } of users.values()) for (const team of teams) ids.add(team);
+  const [teams, way] = await Promise.all([
+    teamsIn(tx, organization, [...ids]),
+    isOfGrants ? open : wayIn(tx, organization, caller),
+  ]);
+  return { organization, ...way, teams, users };
 };
 
-const grant = <G>(all: Map<string, Map<string, G>>, place: string, team: string, given: G | undefined): void => {
-  if (given !== undefined) all.set(place, (all.get(place) ?? new Map()).set(team, given));
-};
+const byTeam = <L extends Level | WorkspaceLevel>(packed: string | null): ReadonlyMap<string, Grant<L>> =>
+  new Map(unpackedGrants<L>(packed).map(({ team, grant }) => [team, grant as Grant<L>]));
 
 /** The facts about these people now; of grants, those of these teams. */
 const factsOf = async (
@@ -162,32 +159,20 @@ const factsOf = async (
   teams: readonly string[] = [...people.teams.keys()],
 ): Promise<Facts> => {
   const places = new Map<string, Place>();
-  const grants = new Map<string, Map<string, Grant>>();
-  const workspaceGrants = new Map<string, Map<string, WorkspaceGrant>>();
-  for (const [
-    id,
-    name,
-    isDefault,
-    createdAt,
-    workspace,
-    workspaceName,
-    workspaceSince,
-    team,
-    ...columns
-  ] of await placesWith(tx, extent, teams)) {
-    const [access, chosen, beyond] = columns;
+  const grants = new Map<string, ReadonlyMap<string, Grant>>();
+  const workspaceGrants = new Map<string, ReadonlyMap<string, WorkspaceGrant>>();
+  for (const [id, name, isDefault, createdAt, workspace, ...columns] of await placesWith(tx, extent, teams)) {
+    const [workspaceName, workspaceSince, packed] = columns;
     const project = { project: { id, name, createdAt }, onDefaultProject: isDefault === 1 };
-    if (workspace === null) places.set(id, project);
-    else
+    if (workspace === null) {
+      places.set(id, project);
+      grants.set(id, byTeam<Level>(packed));
+    } else {
       places.set(workspace, {
         ...project,
         workspace: { id: workspace, name: workspaceName, createdAt: workspaceSince },
       });
-    if (team === null) continue;
-    if (workspace === null) grant(grants, id, team, grantOf<Level>(access as Access, chosen, beyond));
-    else {
-      const level = access as Access<WorkspaceLevel>;
-      grant(workspaceGrants, workspace, team, grantOf<WorkspaceLevel>(level, chosen, beyond));
+      workspaceGrants.set(workspace, byTeam<WorkspaceLevel>(packed));
     }
   }
   return { ...people, places, grants, workspaceGrants };
