@@ -4,7 +4,17 @@ import { randomBytes } from 'node:crypto';
 
 export type Random = (bytes: number) => Uint8Array;
 
-export const secureRandom: Random = randomBytes;
+const supply = 4096;
+let bytes = randomBytes(supply);
+let used = 0;
+
+/** From a supply, since each time that the system is asked costs as much as a look-up. None is given twice. */
+export const secureRandom: Random = count => {
+  if (count > supply) return randomBytes(count);
+  if (used + count > supply) [bytes, used] = [randomBytes(supply), 0];
+  used += count;
+  return bytes.subarray(used - count, used);
+};
 
 const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 export const base62 = `${base58}0IOl`;
@@ -27,5 +37,6 @@ export const newUuid = (random: Random): string => {
   const bytes = Buffer.from(random(16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 };
