@@ -195,9 +195,10 @@ const heldIn = (facts: Facts) => {
 /** By teams and then users, then by places, each in the order of creation. */
 export const difference = (before: Facts, after: Facts, reach: Reach, view: View, most: number): Difference => {
   const [heldBefore, heldAfter] = [heldIn(before), heldIn(after)];
-  const teams = [...new Set([...before.teams.keys(), ...after.teams.keys()])];
+  const haveChanged = before.teams !== after.teams;
+  const teams = haveChanged ? [...new Set([...before.teams.keys(), ...after.teams.keys()])] : [...before.teams.keys()];
   const changed = teams.filter(
-    id => before.teams.get(id)?.organizationAccess !== after.teams.get(id)?.organizationAccess,
+    id => haveChanged && before.teams.get(id)?.organizationAccess !== after.teams.get(id)?.organizationAccess,
   );
   const places = told(reach.places, id => {
     const [from, to] = [before.places.get(id), after.places.get(id)];
@@ -260,9 +261,9 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
   };
   const outcomes = new Map<string, ReturnType<typeof outcome>>();
   for (const { id, name } of told(reach.users, id => after.users.get(id) ?? before.users.get(id)).sort(byCreation)) {
-    const [past, present] = [before, after].map(({ users }) =>
-      (users.get(id)?.teams ?? []).filter(team => weighty.has(team)),
-    ) as [string[], string[]];
+    const [was, is] = [before.users.get(id), after.users.get(id)];
+    const past = (was?.teams ?? []).filter(team => weighty.has(team));
+    const present = is === was ? past : (is?.teams ?? []).filter(team => weighty.has(team));
     const key = `${past} ${present}`;
     const found = outcomes.get(key) ?? outcome(past, present);
     outcomes.set(key, found);

@@ -18,7 +18,7 @@ import { type Sql, sql } from './sql.ts';
 import { grantOf, ownersTeam, packedGrant, unpackedGrants } from './standing.ts';
 import type { Tx } from './store.ts';
 
-/** The members of these teams, as memberships. */
+/** The members of these teams, as memberships; one team has nobody twice. */
 const membersOf = ({ organization, teams }: Extent, sight: Sight): Sql => sql`
   select id, user_id
   from (
@@ -28,7 +28,7 @@ const membersOf = ({ organization, teams }: Extent, sight: Sight): Sql => sql`
     join organization_memberships as member on member.id = team_memberships.membership_id
     where teams.id in (${teams}) and teams.organization_id = ${organization} and ${seenTeams(sight)}
       and member.user_id is not null
-    group by member.id, member.user_id, member.created_at
+    ${teams.length === 1 ? sql`` : sql`group by member.id, member.user_id, member.created_at`}
     order by member.created_at, member.id
     ${limited}
   ) as page`;

@@ -114,8 +114,9 @@ const listOf = once(count => ['', ...numbers(count - 1).map(() => ', '), '']);
 
 /** A list fills up to the next power of two, so that lists of many lengths share few prepared statements. */
 const filledUp = <T>(list: readonly T[]): readonly T[] => {
-  const missing = 2 ** Math.ceil(Math.log2(Math.max(list.length, 1))) - list.length;
-  return missing === 0
-    ? list
-    : [...list, ...list.slice(-1).flatMap(last => Array.from({ length: missing }, () => last))];
+  const size = 2 ** Math.ceil(Math.log2(Math.max(list.length, 1)));
+  if (size === list.length) return list;
+  const filled = list.slice();
+  while (filled.length < size) filled.push(list.at(-1) as T);
+  return filled;
 };
