@@ -163,12 +163,12 @@ const heldIn = (facts: Facts) => {
   return (place: Place | undefined, seen: Outlook | undefined): Held => {
     if (!place || !seen) return nobody;
     const [here, inside] = [grants.get(place.project.id), workspaceGrants.get(place.workspace?.id ?? '')];
-    const granted = new Map<string, Permissions>(
-      [...new Set([...(here?.keys() ?? []), ...(inside?.keys() ?? [])])].map(id => {
-        const team = teams.get(id);
-        return [id, team ? heldBy(seenIn(seen, inPlace(facts, team, place)), place.onDefaultProject) : nothing];
-      }),
-    );
+    const granted = new Map<string, Permissions>();
+    for (const given of [here, inside])
+      for (const id of given?.keys() ?? []) {
+        const team = granted.has(id) ? undefined : teams.get(id);
+        if (team) granted.set(id, heldBy(seenIn(seen, inPlace(facts, team, place)), place.onDefaultProject));
+      }
     const usual = place.onDefaultProject ? byDefault : elsewhere;
     const byItself = (id: string): Permissions =>
       remembered(usual.teams, id, () => {
@@ -210,8 +210,8 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
     const was = heldBefore(from, seenFrom);
     const is = heldAfter(to, seenThere);
     const isSame = from && to && from.project.id === to.project.id;
-    const candidates = isSame ? [...changed, ...was.granted, ...is.granted] : teams;
-    const touched = candidates.filter(team => was.by(team) !== is.by(team));
+    const candidates = isSame ? new Set([...changed, ...was.granted, ...is.granted]) : teams;
+    const touched = [...candidates].filter(team => was.by(team) !== is.by(team));
     const project = { id: shown.project.id, name: (seenTo ?? seenFrom)?.namesProject ? shown.project.name : null };
     const stays = from !== undefined && to !== undefined && to.workspace === undefined;
     return { shown, project, was, is, touched, touches: new Set(touched), stays };
@@ -275,8 +275,11 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
 /** Whether the caller loses what it managed, or the way in. Of what it deletes itself, it is not locked out. */
 export const isLockedOut = (before: Facts, after: Facts, caller: Caller, places: readonly string[]): boolean => {
   if (before.exists && !after.exists) return false;
-  const stand = standingIn(before, caller);
-  if (!after.tokenLives || locksOut(stand, standingIn(after, caller))) return true;
+  if (!after.tokenLives) return true;
+  const stands = standingIn(after, caller);
+  // An owner manages all there is.
+  if (isOwner(stands)) return false;
+  if (locksOut(standingIn(before, caller), stands)) return true;
   return places.some(id => {
     const [was, is] = [before.places.get(id), after.places.get(id)];
     return was && is && locksOut(standingIn(before, caller, was), standingIn(after, caller, is));

@@ -192,7 +192,7 @@ export class Effects {
         const effect = found.get(organization);
         return effect && !saysNothing(effect) ? effect : null;
       },
-      seen: together(seen),
+      seen: () => together(seen),
     };
   }
 }

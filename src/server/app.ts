@@ -241,7 +241,7 @@ export const buildApp = ({
       team: change.team,
     }));
     await addAuditEvents(tx, heads, events);
-    if (isDryRun) throw new Rehearsed(withEffect(changed.answer, effects.seen));
+    if (isDryRun) throw new Rehearsed(withEffect(changed.answer, effects.seen()));
     return changed;
   };
 
