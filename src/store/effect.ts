@@ -129,35 +129,12 @@ const placesWith = async (
     order by 1, 5`);
 };
 
-/** The caller, the teams, and the users with all their teams. */
-const peopleOf = async (tx: Tx, extent: Extent, caller: Caller, besides?: Sql): Promise<People> => {
-  const { organization, isOfGrants } = extent;
-  const users = await usersIn(
-    tx,
-    organization,
-    caller.kind === 'user' ? [...extent.users, caller.user] : extent.users,
-    besides,
-  );
-  const ids = new Set(extent.teams);
-  if (caller.kind === 'team') ids.add(caller.team);
-  for (const { teams } of users.values()) for (const team of teams) ids.add(team);
-  const [teams, way] = await Promise.all([
-    teamsIn(tx, organization, [...ids]),
-    isOfGrants ? open : wayIn(tx, organization, caller),
-  ]);
-  return { organization, ...way, teams, users };
-};
-
 const byTeam = <L extends Level | WorkspaceLevel>(packed: string | null): ReadonlyMap<string, Grant<L>> =>
   new Map(unpackedGrants<L>(packed).map(({ team, grant }) => [team, grant as Grant<L>]));
 
-/** The facts about these people now; of grants, those of these teams. */
-const factsOf = async (
-  tx: Tx,
-  extent: Extent,
-  people: People,
-  teams: readonly string[] = [...people.teams.keys()],
-): Promise<Facts> => {
+type Placed = Pick<Facts, 'places' | 'grants' | 'workspaceGrants'>;
+
+const placed = async (tx: Tx, extent: Extent, teams: readonly string[]): Promise<Placed> => {
   const places = new Map<string, Place>();
   const grants = new Map<string, ReadonlyMap<string, Grant>>();
   const workspaceGrants = new Map<string, ReadonlyMap<string, WorkspaceGrant>>();
@@ -175,7 +152,25 @@ const factsOf = async (
       workspaceGrants.set(workspace, byTeam<WorkspaceLevel>(packed));
     }
   }
-  return { ...people, places, grants, workspaceGrants };
+  return { places, grants, workspaceGrants };
+};
+
+/** The caller, the teams, and the users with all their teams, and what those are granted in the places. */
+const factsOf = async (tx: Tx, extent: Extent, caller: Caller, besides?: Sql): Promise<Facts> => {
+  const { organization, isOfGrants } = extent;
+  const asked = caller.kind === 'user' ? [...extent.users, caller.user] : extent.users;
+  const users = await usersIn(tx, organization, asked, besides);
+  const found = new Set(extent.teams);
+  if (caller.kind === 'team') found.add(caller.team);
+  for (const { teams } of users.values()) for (const team of teams) found.add(team);
+  const ids = [...found];
+  // None needs the answer to another: they go out together.
+  const [teams, way, there] = await Promise.all([
+    teamsIn(tx, organization, ids),
+    isOfGrants ? open : wayIn(tx, organization, caller),
+    placed(tx, extent, ids),
+  ]);
+  return { organization, ...way, teams, users, ...there };
 };
 
 export type Look = { readonly extent: Extent; readonly facts: Facts };
@@ -184,16 +179,16 @@ export type Look = { readonly extent: Extent; readonly facts: Facts };
 export const firstLook = async (tx: Tx, scope: Scope, caller: Caller, seen = wholeSeen): Promise<Look> => {
   const extent = await extentOf(tx, scope, seen);
   const { teams, users } = extent;
-  const people = await peopleOf(tx, extent, caller, teams.length > 0 ? membersOf(extent, seen.teams) : undefined);
+  const facts = await factsOf(tx, extent, caller, teams.length > 0 ? membersOf(extent, seen.teams) : undefined);
   const touched = new Set(teams);
-  const members = [...people.users.values()]
+  const members = [...facts.users.values()]
     .filter(({ id, teams }) => !users.includes(id) && teams.some(team => touched.has(team)))
     .map(({ id }) => id);
   const all = [...users, ...members];
   const room = Math.min(most - teams.length, Math.floor(mostPairs / Math.max(extent.places.length, 1)));
   const some = all.slice(0, Math.max(room, 0));
   const complete = extent.complete && some.length === all.length;
-  return { extent: { ...extent, users: some, complete }, facts: await factsOf(tx, extent, people) };
+  return { extent: { ...extent, users: some, complete }, facts };
 };
 
 /** Those of the one where they are of these teams, those of the other where they are not. */
@@ -209,14 +204,15 @@ const exchanged = <G>(before: ByPlace<G>, after: ByPlace<G>, teams: ReadonlySet<
 
 /** The same after it. */
 export const secondLook = async (tx: Tx, { extent, facts }: Look, caller: Caller): Promise<Facts> => {
-  if (!extent.isOfGrants) return factsOf(tx, extent, await peopleOf(tx, extent, caller));
+  if (!extent.isOfGrants) return factsOf(tx, extent, caller);
   const { teams } = extent;
   // Where there may be more of them than are told of, the caller's own could be among the rest.
-  if (teams.length >= most) return factsOf(tx, extent, facts);
-  const after = await factsOf(tx, extent, facts, teams);
+  if (teams.length >= most) return { ...facts, ...(await placed(tx, extent, [...facts.teams.keys()])) };
+  const after = await placed(tx, extent, teams);
   const touched = new Set(teams);
   return {
-    ...after,
+    ...facts,
+    places: after.places,
     grants: exchanged(facts.grants, after.grants, touched),
     workspaceGrants: exchanged(facts.workspaceGrants, after.workspaceGrants, touched),
   };
