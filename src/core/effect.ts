@@ -119,7 +119,7 @@ export type Difference = {
   readonly losing: readonly Place[];
 };
 
-const managesTeamAccess = need('project-access.teams', 'manage');
+export const managesTeamAccess = need('project-access.teams', 'manage');
 
 export const manages = (set: Permissions): boolean => meets(set, managesTeamAccess);
 

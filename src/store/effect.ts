@@ -1,8 +1,23 @@
 /** The facts that a write may touch, as they are at one time: whom, where, and what they hold there. */
 
-import type { Access, Grant, Level, WorkspaceGrant, WorkspaceLevel } from '../core/access.ts';
+import {
+  type Access,
+  type Grant,
+  type Level,
+  onProjects,
+  type WorkspaceGrant,
+  type WorkspaceLevel,
+} from '../core/access.ts';
 import type { Caller, Sight } from '../core/authority.ts';
-import type { ByPlace, Facts, People, Place, Team, User } from '../core/effect.ts';
+import {
+  type ByPlace,
+  type Facts,
+  managesTeamAccess,
+  type People,
+  type Place,
+  type Team,
+  type User,
+} from '../core/effect.ts';
 import {
   type Extent,
   extentOf,
@@ -14,8 +29,9 @@ import {
   seenTeams,
   wholeSeen,
 } from './effect-scope.ts';
+import { grantMeets } from './holdings.ts';
 import { type Sql, sql } from './sql.ts';
-import { grantOf, ownersTeam, packedGrant, unpackedGrants } from './standing.ts';
+import { grantOf, holdsForOrganization, ownersTeam, packedGrant, unpackedGrants } from './standing.ts';
 import type { Tx } from './store.ts';
 
 /** The members of these teams, as memberships; one team has nobody twice. */
@@ -218,7 +234,7 @@ export const secondLook = async (tx: Tx, { extent, facts }: Look, caller: Caller
   };
 };
 
-/** What a team that has a member who is no owner holds on a project, or in the whole organization. */
+/** What a team that has a member who is no owner may manage team access by: on a project, or in the whole organization. */
 export type PlainHolding = { readonly project: string | null; readonly team: Team; readonly grant: Grant | undefined };
 
 type PlainColumns = [
@@ -251,13 +267,14 @@ export const plainHoldingsOn = async (tx: Tx, organization: string, projects: re
     select cast(null as ctext), teams.id, teams.name, teams.visibility, teams.organization_access, teams.created_at,
       cast(null as ctext), cast(null as integer), cast(null as integer)
     from teams
-    where teams.organization_id = ${organization} and ${givesAnything} and ${hasPlainMember}
+    where teams.organization_id = ${organization} and ${holdsForOrganization} and ${givesAnything}
+      and ${hasPlainMember}
     union all
     select team_projects.project_id, teams.id, teams.name, teams.visibility, teams.organization_access, teams.created_at,
       team_projects.access, team_projects.chosen, team_projects.beyond
     from team_projects
     join teams on teams.id = team_projects.team_id
-    where team_projects.project_id in (${projects}) and ${hasPlainMember}
+    where team_projects.project_id in (${projects}) and ${grantMeets(onProjects, managesTeamAccess)} and ${hasPlainMember}
     order by 1, 2
     limit 10000`);
   const holdings: PlainHolding[] = rows.map(

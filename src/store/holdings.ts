@@ -256,7 +256,7 @@ const grantsCounted = (onProjects: readonly Counted[], onWorkspaces = onProjects
 });
 
 /** Said of a row of grants: it meets the need. */
-const grantMeets = <L extends string>({ levels, impliedBy }: Kind<L>, need: Need): Sql =>
+export const grantMeets = <L extends string>({ levels, impliedBy }: Kind<L>, need: Need): Sql =>
   sql`(access in (${levels.filter(level => meets(impliedBy(level), need))}) or (chosen & ${need}) <> 0)`;
 
 /** The places of the grants that meet the need. */
