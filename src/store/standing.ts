@@ -151,9 +151,9 @@ export const holdsForOrganization = sql`(teams.organization_access <> 0 or teams
 
 /** A team and what it holds in `place`, in one text: for both engines, many values cost more than one. */
 const packedTeam = (id: Sql): Sql => sql`
-  ${id} || ' ' || coalesce(teams.organization_access, 0) || ' ' || case when teams.name = 'owners' then 1 else 0 end
-    || ' ' || coalesce(team_projects.access, '') || ' ' || coalesce(team_projects.chosen, 0)
-    || ' ' || coalesce(team_workspaces.access, '') || ' ' || coalesce(team_workspaces.chosen, 0)`;
+  format('%s %s %s %s %s %s %s',
+    ${id}, teams.organization_access, case when teams.name = 'owners' then 1 end,
+    team_projects.access, team_projects.chosen, team_workspaces.access, team_workspaces.chosen)`;
 
 const grantsInPlace = (id: Sql): Sql => sql`
   left join team_projects on team_projects.team_id = ${id} and team_projects.project_id = place.project_id
