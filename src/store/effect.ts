@@ -31,7 +31,7 @@ import {
 } from './effect-scope.ts';
 import { grantMeets } from './holdings.ts';
 import { type Sql, sql } from './sql.ts';
-import { grantOf, holdsForOrganization, ownersTeam, packedGrant, unpackedGrants } from './standing.ts';
+import { grantOf, ownersTeam, packedGrant, unpackedGrants } from './standing.ts';
 import type { Tx } from './store.ts';
 
 /** The members of these teams, as memberships; one team has nobody twice. */
@@ -267,8 +267,7 @@ export const plainHoldingsOn = async (tx: Tx, organization: string, projects: re
     select cast(null as ctext), teams.id, teams.name, teams.visibility, teams.organization_access, teams.created_at,
       cast(null as ctext), cast(null as integer), cast(null as integer)
     from teams
-    where teams.organization_id = ${organization} and ${holdsForOrganization} and ${givesAnything}
-      and ${hasPlainMember}
+    where teams.organization_id = ${organization} and ${givesAnything} and ${hasPlainMember}
     union all
     select team_projects.project_id, teams.id, teams.name, teams.visibility, teams.organization_access, teams.created_at,
       team_projects.access, team_projects.chosen, team_projects.beyond
