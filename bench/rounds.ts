@@ -46,6 +46,16 @@ const once = async (
   return open && { ...closed, latency: open.latency, cpuAtHalf: open.cpu };
 };
 
+/** What can be sent once only is soon at its end, and begun again. */
+const warmedUp: typeof once = async (arm, operation, plan, generator) => {
+  const until = performance.now() + plan.warmUp * 1000;
+  const longer = { ...plan, seconds: Math.max(plan.warmUp, plan.seconds), atHalfLoad: false };
+  let round: Round | undefined;
+  do round = await once(arm, operation, longer, generator);
+  while (round && performance.now() < until);
+  return round;
+};
+
 /** The first round is to warm up, takes longer and does not count. */
 export const inRounds = async (
   arms: readonly Arm[],
@@ -61,8 +71,7 @@ export const inRounds = async (
       const { operation, arm, rounds } = each;
       progress(`${round === 0 ? 'warming up' : `round ${round} of ${plan.rounds}`}: ${operation}, ${arm.name}`);
       if (impossible.has(each)) continue;
-      const warming = { ...plan, seconds: Math.max(plan.warmUp, plan.seconds), atHalfLoad: false };
-      const measured = await once(arm, operation, round === 0 ? warming : plan, generator).catch(error => {
+      const measured = await (round === 0 ? warmedUp : once)(arm, operation, plan, generator).catch(error => {
         // What others answer wrongly is theirs to mend: the run goes on without it, and says so.
         if (arm.role !== 'peer') throw error;
         failed(`${operation}, ${arm.name}: ${(error as Error).message.split('\n', 1)[0]}`);
