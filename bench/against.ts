@@ -65,6 +65,9 @@ const foundedBy =
     }
   };
 
+/** In seconds under load, for each operation. */
+const toWarmUp = 2;
+
 type Compared = { readonly engine: Engine; readonly operation: Operation };
 const keyOf = ({ engine, operation }: Compared): string => `${engine}, ${operation}`;
 type Verdict = Compared & { readonly before: Figure; readonly after: Figure; readonly ratio: Figure };
@@ -92,8 +95,9 @@ export const against = async (revision: string, options: Options): Promise<numbe
         for (const each of taken) {
           remaining.step(`${engine}, ${each.operation}: round ${round} of ${rounds}`);
           const cost = async (arm: Served, into: number[]): Promise<void> => {
-            const manner = { connections, seconds: round === 0 ? Math.max(1, seconds) : seconds };
-            const sample = await generator.measured(arm, each.operation, manner);
+            const sample = await (round === 0
+              ? generator.warmedUp(arm, each.operation, { connections, seconds: toWarmUp })
+              : generator.measured(arm, each.operation, { connections, seconds }));
             if (sample && round > 0) into.push(sample.cpu + sample.database);
           };
           // Each goes first as often as the other.

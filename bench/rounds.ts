@@ -38,7 +38,10 @@ const once = async (
     const sample = await arm.measure(operation, seconds);
     if (!sample) return undefined;
     const spent = cpuOf(arm.database?.() ?? []) - before;
-    return { ...sample, database: spent / (sample.rate * seconds), latency: unknown, cpuAtHalf: Number.NaN };
+    return {
+      ...sample,
+      ...{ seconds, database: spent / (sample.rate * seconds), latency: unknown, cpuAtHalf: Number.NaN },
+    };
   }
   const closed = await generator.measured(arm, operation, { connections, seconds });
   if (!closed || !atHalfLoad) return closed && { ...closed, latency: unknown, cpuAtHalf: Number.NaN };
@@ -46,14 +49,11 @@ const once = async (
   return open && { ...closed, latency: open.latency, cpuAtHalf: open.cpu };
 };
 
-/** What can be sent once only is soon at its end, and begun again. */
-const warmedUp: typeof once = async (arm, operation, plan, generator) => {
-  const until = performance.now() + plan.warmUp * 1000;
-  const longer = { ...plan, seconds: Math.max(plan.warmUp, plan.seconds), atHalfLoad: false };
-  let round: Round | undefined;
-  do round = await once(arm, operation, longer, generator);
-  while (round && performance.now() < until);
-  return round;
+const warmedUp: typeof once = async (arm, operation, { connections, warmUp, ...plan }, generator) => {
+  const longer = { ...plan, connections, warmUp, seconds: warmUp, atHalfLoad: false };
+  if (arm.kind === 'embedded') return once(arm, operation, longer, generator);
+  const measured = await generator.warmedUp(arm, operation, { connections, seconds: warmUp });
+  return measured && { ...measured, cpuAtHalf: Number.NaN };
 };
 
 /** The first round is to warm up, takes longer and does not count. */

@@ -21,10 +21,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 /** Grants. */
 const mostForPeers = 100_000;
 
-/** Rounds of what takes long. */
-const few = 3;
-
-/** In seconds: until the engine has compiled all that an operation runs, some ten thousand requests. */
+/** In seconds under load, for each operation. */
 const toWarmUp = { quick: 1, chosen: 2, full: 2 };
 
 const measured = async (
@@ -38,14 +35,21 @@ const measured = async (
     ...{ operations, rounds, seconds, connections: options.connections },
     ...{ warmUp: toWarmUp[form], atHalfLoad: true },
   };
-  const trial: Trial = { worlds, generator, rounds, seconds, step: what => remaining.step(what) };
+  const trial: Trial = {
+    worlds,
+    generator,
+    rounds,
+    seconds,
+    warmUp: toWarmUp[form],
+    step: what => remaining.step(what),
+  };
   const [small, large] = [sizes[0], sizes.at(-1)] as [(typeof sizes)[number], (typeof sizes)[number]];
   const { trials } = options;
   const more = { creations: trials || form === 'quick', growth: trials, connections: trials };
   const guess = form === 'quick' ? 6 : 14;
   remaining.expect(options.sizes.length * stepsOf(guess, plan));
   remaining.expect((rounds + 1) * ((more.growth ? growing.length : 0) + (more.creations ? 1 + asked.length : 0)));
-  remaining.expect(more.connections ? 2 * few : 0);
+  remaining.expect(more.connections ? 2 * rounds : 0);
   const results: { -readonly [key in keyof Results]: Results[key] } & { sizes: Results['sizes'][number][] } = {
     sizes: [],
   };
@@ -81,7 +85,7 @@ const measured = async (
     results.statements = await statementsOfShow(worlds, small);
   }
   if (more.growth) results.growth = await growth(trial, small, large);
-  if (more.connections) results.connections = await connections({ ...trial, rounds: few }, small);
+  if (more.connections) results.connections = await connections(trial, small);
   remaining.end();
   return { results, remarks: [...remarks], peers: [...peers] };
 };

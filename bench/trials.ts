@@ -15,30 +15,29 @@ export type Trial = {
   readonly generator: Generator;
   readonly rounds: number;
   readonly seconds: number;
+  readonly warmUp: number;
   readonly step: (what: string) => void;
 };
 
 /** Durable creations a second: by one client, by 32, and the rate of bare commits on the same disk. */
 export type Creations = { readonly one: number[]; readonly many: number[]; readonly bare: number[] };
 
-/** Times that all there is to create is created. */
-const toWarmUp = 8;
-
 export const creations = async (
-  { worlds, generator, rounds, seconds, step }: Trial,
+  { worlds, generator, rounds, seconds, warmUp, step }: Trial,
   size: Size,
 ): Promise<Creations> => {
   const ours = await bailiwick(worlds, worlds.of(size), 'SQLite');
   const bare = await commits(worlds, size);
   const taken: Creations = { one: [], many: [], bare: [] };
-  // What an engine compiles last is what is done least often: writes take long to become as fast as they get.
-  for (let time = 0; time < toWarmUp; time++) await generator.measured(ours, 'create', { connections: 32, seconds: 2 });
-  for (let round = 0; round <= rounds; round++) {
+  step('creations by one client and by 32: warming up');
+  // Writes come by the hundred where reads come by the thousand, and take as much longer to be compiled.
+  await generator.warmedUp(ours, 'create', { connections: 32, seconds: 4 * warmUp });
+  await bare.measure('create', 4 * warmUp);
+  for (let round = 1; round <= rounds; round++) {
     step(`creations by one client and by 32: round ${round} of ${rounds}`);
     const one = await generator.measured(ours, 'create', { connections: 1, seconds });
     const many = await generator.measured(ours, 'create', { connections: 32, seconds });
     const floor = await bare.measure('create', seconds);
-    if (round === 0) continue;
     taken.one.push(one?.rate ?? Number.NaN);
     taken.many.push(many?.rate ?? Number.NaN);
     taken.bare.push(floor?.rate ?? Number.NaN);
@@ -63,7 +62,7 @@ export type Alone = {
 };
 
 export const oneAtATime = async (
-  { worlds, generator, rounds, seconds, step }: Trial,
+  { worlds, generator, rounds, seconds, warmUp, step }: Trial,
   size: Size,
 ): Promise<readonly Alone[]> => {
   const world = worlds.of(size);
@@ -74,9 +73,8 @@ export const oneAtATime = async (
     for (const each of taken) {
       step(`one at a time: round ${round} of ${rounds}, ${each.operation}`);
       for (const [name, arm] of Object.entries(arms)) {
-        const many = { connections: 16, seconds: Math.max(seconds, 2) };
-        const manner = round === 0 ? many : { connections: 1, seconds };
-        const measured = await generator.measured(arm, each.operation, manner);
+        if (round === 0) await generator.warmedUp(arm, each.operation, { connections: 16, seconds: warmUp });
+        const measured = await generator.measured(arm, each.operation, { connections: 1, seconds });
         if (round > 0) each[name as keyof typeof arms].push(measured?.cpu ?? Number.NaN);
       }
     }
@@ -90,7 +88,7 @@ export const growing: readonly Operation[] = ['show one', 'one decision', 'page 
 export type Growth = { readonly operation: Operation; readonly small: number[]; readonly large: number[] };
 
 export const growth = async (
-  { worlds, generator, rounds, seconds, step }: Trial,
+  { worlds, generator, rounds, seconds, warmUp, step }: Trial,
   small: Size,
   large: Size,
 ): Promise<readonly Growth[]> => {
@@ -102,14 +100,15 @@ export const growth = async (
   for (let round = 0; round <= rounds; round++)
     for (const each of taken) {
       step(`from ${small.name} to ${large.name}: round ${round} of ${rounds}, ${each.operation}`);
-      const manner = { connections: 16, seconds: round === 0 ? Math.max(seconds, 2) : seconds };
-      const [few, many] = [
-        await generator.measured(servers[0], each.operation, manner),
-        await generator.measured(servers[1], each.operation, manner),
-      ];
-      if (round === 0) continue;
-      each.small.push(few?.cpu ?? Number.NaN);
-      each.large.push(many?.cpu ?? Number.NaN);
+      for (const [server, into] of [
+        [servers[0], each.small],
+        [servers[1], each.large],
+      ] as const)
+        if (round === 0) await generator.warmedUp(server, each.operation, { connections: 16, seconds: warmUp });
+        else
+          into.push(
+            (await generator.measured(server, each.operation, { connections: 16, seconds }))?.cpu ?? Number.NaN,
+          );
     }
   for (const server of servers) await server.close();
   return taken;
@@ -136,7 +135,7 @@ const withManyFiles = ['sh', '-c', 'ulimit -n $(ulimit -Hn) 2> /dev/null; exec "
 
 /** Many open connections, each of which asks now and then. The servers of each round are fresh, so that none holds what others left. */
 export const connections = async (
-  { worlds, rounds, step }: Trial,
+  { worlds, rounds, warmUp, step }: Trial,
   size: Size,
   wanted = 10_000,
   rate = 1_000,
@@ -155,7 +154,7 @@ export const connections = async (
         ['ours', ours],
       ] as const) {
         step(`${wanted} connections: round ${round} of ${rounds}, ${arm.name}`);
-        await generator.measured(arm, 'show one', { connections: 16, seconds: 2 });
+        await generator.warmedUp(arm, 'show one', { connections: 16, seconds: warmUp });
         const measured = await generator.measured(arm, 'show one', manner);
         if (measured) taken[key].push(measured);
       }

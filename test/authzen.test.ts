@@ -258,6 +258,7 @@ describe('AuthZEN', () => {
         wrong({ ...whole, subject: 'mia' }, /^subject must be an object$/),
         wrong({ ...whole, subject: null }, /^subject must be an object$/),
         wrong({ ...whole, action: { name: 123 } }, /^action\.name must be a string$/),
+        wrong({ ...whole, action: { name: { toString: 1 }, properties: {} } }, /^action\.name must be a string$/),
         wrong({ ...whole, resource: { type: 'x', id: 5 } }, /^resource\.id must be a string$/),
         wrong({ ...whole, subject: { ...subject, properties: [] } }, /^subject\.properties must be an object$/),
         wrong({ ...whole, context: 'x' }, /^context must be an object$/),
@@ -894,6 +895,8 @@ test('a decision takes the statement of the token and its place alone, three mor
   const resources = [named('project', project), named('workspace', workspace), named('team-project', grant)];
   for (const resource of [...resources, named('organization', 'acme')]) {
     assert.equal(await statementsOf('evaluation', asks(own, 'read', resource)), 0);
+    const withProperties = { ...asks(own, 'read', resource), action: { name: 'read', properties: {} } };
+    assert.equal(await statementsOf('evaluation', withProperties), 0, 'properties mean nothing here');
     assert.equal(
       await statementsOf('evaluation', asks(named('token', tokens.mia.id), 'read', resource)),
       resource.type === 'organization' ? 2 : 3,

@@ -46,7 +46,7 @@ describe('statistics', () => {
 
 describe('the report', () => {
   const round = (cpu: number) => ({
-    ...{ cpu, database: 0, rate: 1e6 / cpu, memory: 2 ** 20, cpuAtHalf: cpu },
+    ...{ seconds: 1, cpu, database: 0, rate: 1e6 / cpu, memory: 2 ** 20, cpuAtHalf: cpu },
     latency: { p50: 1, p99: 2, p999: 3 },
   });
   const arm = (name: string, role: 'floor' | 'ours', cpu: number[]) => ({

@@ -10,6 +10,7 @@ import {
   impliedBy,
   join,
   meets,
+  type Need,
   nothing,
   onWorkspaces,
   type Permission,
@@ -94,11 +95,16 @@ const givenOnProjects: { readonly [P in OrganizationPermission]?: Permissions } 
   'manage-policies': at('workspace-access.runs', 'read'),
 };
 
+const giving = (isEnough: (given: Permissions) => boolean): OrganizationAccess =>
+  organizationPermissions
+    .filter(permission => isEnough(givenOnProjects[permission] ?? nothing))
+    .reduce((all, permission) => all | bitOf(permission), 0);
+
 /** Those that give anything on projects at all. */
-export const givingOnProjects: OrganizationAccess = organizationPermissions.reduce(
-  (all, permission) => (givenOnProjects[permission] === undefined ? all : all | bitOf(permission)),
-  0,
-);
+export const givingOnProjects = giving(given => given !== nothing);
+
+/** Those that meet a need on every project. */
+export const meetingOnProjects = (need: Need): OrganizationAccess => giving(given => meets(given, need));
 
 /** What `manage-workspaces` gives besides on the default project, where workspaces are created when no project is named. */
 const givenOnDefaultProject = at('workspace-access.create', true);

@@ -29,7 +29,10 @@ export type Place = {
 export type Team = Made & TeamOnView & Pick<TeamFacts, 'owners' | 'organizationAccess'>;
 export type User = Made & { readonly teams: readonly string[] };
 
-/** Those whom a write may touch, and the caller, as they are at one time. */
+/**
+ * Those whom a write may touch, and the caller, as they are at one time. The same map, or the same user, before and after is
+ * what the write cannot have changed.
+ */
 export type People = {
   readonly organization: string;
   readonly exists: boolean;
@@ -197,9 +200,9 @@ export const difference = (before: Facts, after: Facts, reach: Reach, view: View
   const [heldBefore, heldAfter] = [heldIn(before), heldIn(after)];
   const haveChanged = before.teams !== after.teams;
   const teams = haveChanged ? [...new Set([...before.teams.keys(), ...after.teams.keys()])] : [...before.teams.keys()];
-  const changed = teams.filter(
-    id => haveChanged && before.teams.get(id)?.organizationAccess !== after.teams.get(id)?.organizationAccess,
-  );
+  const changed = haveChanged
+    ? teams.filter(id => before.teams.get(id)?.organizationAccess !== after.teams.get(id)?.organizationAccess)
+    : [];
   const places = told(reach.places, id => {
     const [from, to] = [before.places.get(id), after.places.get(id)];
     const shown = to ?? from;

@@ -114,17 +114,21 @@ export const reasonsFor = (
 export const joined = (reasons: readonly Reason[]): Permissions =>
   reasons.reduce((set, { gives }) => set | gives, nothing);
 
+/** What it is by. */
+export const shownSource = ({ scope, by }: Reason) =>
+  scope === 'organization' ? { 'organization-permission': by } : { 'grant-id': by };
+
 /** A reason without what it gives. */
-export const shownOrigin = ({ scope, by, team }: Reason) => ({
-  scope,
-  'team-id': team?.id ?? null,
-  'team-name': team?.name ?? null,
-  'grant-id': scope === 'organization' ? null : by,
-  'organization-permission': scope === 'organization' ? by : null,
+export const shownOrigin = (reason: Reason) => ({
+  scope: reason.scope,
+  'team-id': reason.team?.id ?? null,
+  'team-name': reason.team?.name ?? null,
+  ...{ 'grant-id': null, 'organization-permission': null },
+  ...shownSource(reason),
 });
 
 /** One reason, as far as it concerns one permission. */
-export const shownReason = (reason: Reason, permission: Permission) => ({
+const shownReason = (reason: Reason, permission: Permission) => ({
   ...shownOrigin(reason),
   value: valueIn(reason.gives, permission),
 });

@@ -142,7 +142,7 @@ export const buildApp = ({
       return new Unread(error);
     }
   };
-  // Of types that it knows by name, the framework remembers that it does.
+  // Of a type registered by name the framework knows the parser at once; for `*` it parses the header of each request.
   app.addContentTypeParser<Buffer>([...usualTypes, '*'], { parseAs: 'buffer' }, (request, bytes, done) =>
     done(null, bodyOf(request, bytes)),
   );

@@ -8,7 +8,7 @@ import {
   type WorkspaceGrant,
   type WorkspaceLevel,
 } from '../core/access.ts';
-import type { Caller, Sight } from '../core/authority.ts';
+import { type Caller, meetingOnProjects, type Sight } from '../core/authority.ts';
 import {
   type ByPlace,
   type Facts,
@@ -18,20 +18,10 @@ import {
   type Team,
   type User,
 } from '../core/effect.ts';
-import {
-  type Extent,
-  extentOf,
-  givesAnything,
-  limited,
-  most,
-  mostPairs,
-  type Scope,
-  seenTeams,
-  wholeSeen,
-} from './effect-scope.ts';
+import { type Extent, extentOf, limited, most, mostPairs, type Scope, seenTeams, wholeSeen } from './effect-scope.ts';
 import { grantMeets } from './holdings.ts';
 import { type Sql, sql } from './sql.ts';
-import { grantOf, ownersTeam, packedGrant, unpackedGrants } from './standing.ts';
+import { grantOf, holdsForOrganization, ownersTeam, packedGrant, unpackedGrants } from './standing.ts';
 import type { Tx } from './store.ts';
 
 /** The members of these teams, as memberships; one team has nobody twice. */
@@ -249,6 +239,9 @@ type PlainColumns = [
   beyond: number | null,
 ];
 
+const managesAnywhere = sql`
+  (teams.name = ${ownersTeam} or (teams.organization_access & ${meetingOnProjects(managesTeamAccess)}) <> 0)`;
+
 /** What there is of it on these projects; more than anybody has, and complete if it is all. */
 export const plainHoldingsOn = async (tx: Tx, organization: string, projects: readonly string[]) => {
   const limit = 10_000;
@@ -267,7 +260,8 @@ export const plainHoldingsOn = async (tx: Tx, organization: string, projects: re
     select cast(null as ctext), teams.id, teams.name, teams.visibility, teams.organization_access, teams.created_at,
       cast(null as ctext), cast(null as integer), cast(null as integer)
     from teams
-    where teams.organization_id = ${organization} and ${givesAnything} and ${hasPlainMember}
+    where teams.organization_id = ${organization} and ${holdsForOrganization} and ${managesAnywhere}
+      and ${hasPlainMember}
     union all
     select team_projects.project_id, teams.id, teams.name, teams.visibility, teams.organization_access, teams.created_at,
       team_projects.access, team_projects.chosen, team_projects.beyond

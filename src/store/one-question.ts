@@ -107,8 +107,8 @@ const unpackedTeams = (packed: string, from: number): Holding[] => {
   const teams: (Holding & { readonly createdAt: string })[] = [];
   for (let at = from; at < packed.length; ) {
     const { fields, end } = fieldsIn(packed, at, fieldsBeforeName);
-    const [createdAt = '', id = '', access, visibility = '', level, chosen, grantId] = fields;
-    const [onWorkspace, chosenThere, workspaceGrantId, length] = fields.slice(7);
+    const [createdAt = '', id = '', access, visibility = '', ...granted] = fields;
+    const [level, chosen, grantId, onWorkspace, chosenThere, workspaceGrantId, length] = granted;
     at = after(packed, end, Number(length));
     const name = packed.slice(end, at);
     teams.push({

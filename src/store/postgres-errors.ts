@@ -71,7 +71,7 @@ const hopeless: Readonly<Record<string, string>> = {
 const reasonToGiveUp = (error: unknown): string | undefined => {
   const { message, syscall, path } = error as NodeJS.ErrnoException;
   if (/does not support SSL/.test(message)) return 'it does not speak TLS, and sslmode asks for it';
-  if (/unsupported startup parameter/.test(message))
+  if (/unsupported startup parameter|support command-line options/.test(message))
     return 'a pooler is between this server and the database: --database-pooled gets along with it';
   if (syscall === 'open') return `${path} cannot be read`;
   return hopeless[codeOf(error)];

@@ -57,11 +57,11 @@ const serverLimits = {
 };
 
 /** All is looked up by index, and what is asked for often lies in memory: to read small tables whole costs twice as much. */
-const planning = '-c random_page_cost=1.1';
+const planning = 'random_page_cost = 1.1';
 
 /** A pooler takes no settings for a connection, so each transaction brings them along. */
-const localLimits = Object.entries(serverLimits)
-  .map(([name, value]) => ` set local ${name} = ${value};`)
+const localSettings = [...Object.entries(serverLimits).map(([name, value]) => `${name} = ${value}`), planning]
+  .map(setting => ` set local ${setting};`)
   .join('');
 
 /** With two things that the driver has and does not tell of. */
@@ -85,7 +85,10 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
     pipeline: true,
     ...(pooled
       ? {}
-      : { ...serverLimits, options: [planning, address.options ?? process.env.PGOPTIONS ?? ''].join(' ') }),
+      : {
+          ...serverLimits,
+          options: [`-c ${planning.replaceAll(' ', '')}`, address.options || process.env.PGOPTIONS || ''].join(' '),
+        }),
   };
   const pool = new pg.Pool({
     ...config,
@@ -279,7 +282,7 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
       throw reason ?? error;
     });
 
-  const begin = (mode: string) => `begin isolation level ${mode};${pooled ? localLimits : ''}`;
+  const begin = (mode: string) => `begin isolation level ${mode};${pooled ? localSettings : ''}`;
   const beginRead = begin('repeatable read read only');
   /** Whoever has waited long for its turn among the changes of this server waits the less for those of others. */
   const beginWrite = (waited: number): string => {

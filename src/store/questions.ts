@@ -163,8 +163,7 @@ const placesIn = (
   const packed = (table: Sql, column: Sql, of: Sql): Sql => {
     if (!own) return sql`null`;
     const grants = sql`select string_agg(${packedGrantIn(table)}, ',')`;
-    // One user's teams are soon gone through, the left joins say in which order; those of many are a set to
-    // look into, for each grant there is: by an index of teams, it would be gone through for each place.
+    // One user's teams are soon gone through, the left joins say in which order; those of many are a set to look into.
     return users.length === 1 && teams.length === 0
       ? sql`(
         ${grants}
@@ -172,7 +171,7 @@ const placesIn = (
         left join ${table} on ${table}.team_id = team_memberships.team_id and ${table}.${column} = ${of}
         where ${areMembers}
       )`
-      : sql`(${grants} from ${table} where ${column} = ${of} and cast(team_id as ctext) in (${own}))`;
+      : sql`(${grants} from ${table} where ${column} = ${of} and team_id in (${own}))`;
   };
   const onProjects = packed(sql`team_projects`, sql`project_id`, sql`projects.id`);
   const [projects, workspaces, grants] = ['project', 'workspace', 'team-project'].map(type => idsOf(places, type));

@@ -114,7 +114,7 @@ const listOf = once(count => ['', ...numbers(count - 1).map(() => ', '), '']);
 
 /** A list fills up to the next power of two, so that lists of many lengths share few prepared statements. */
 const filledUp = <T>(list: readonly T[]): readonly T[] => {
-  const size = 2 ** Math.ceil(Math.log2(Math.max(list.length, 1)));
+  const size = 2 ** Math.ceil(Math.log2(list.length));
   if (size === list.length) return list;
   const filled = list.slice();
   while (filled.length < size) filled.push(list.at(-1) as T);

@@ -336,12 +336,12 @@ export const standingWithNames = async (tx: Tx, caller: Caller, kind: 'projects'
 };
 
 /**
- * An organization, what answers tell of it, how far its audit trail is, which every change moves on, and one column of
- * `organizations` besides.
+ * An organization, what answers tell of it, how far its audit trail is, which every change moves on, and what a question
+ * about something in it takes, packed into one text.
  */
-export const inOrganizationWithRevision = (name: string, besides: Sql = sql`null`): Sql => sql`
+export const inOrganizationWithRevision = (name: string, packedFacts: Sql = sql`null`): Sql => sql`
   select organizations.id as organization_id, null as project_id, 0 as is_default, null as workspace_id,
-    organizations.name, organizations.user_tokens_enabled, audit_heads.position, ${besides} as besides
+    organizations.name, organizations.user_tokens_enabled, audit_heads.position, ${packedFacts} as packed_facts
   from organizations
   left join audit_heads on audit_heads.chain = organizations.id
   where lower(organizations.name) = lower(cast(${name} as ctext))`;
@@ -353,8 +353,8 @@ export const standingWithRevision = async (tx: Tx, caller: Caller, organization:
 
 /** What that tells. */
 export const withRevision = ({ stand, place }: Here) => {
-  const [name, userTokens, revision, besides] = place as [string, number, number | null, string | null];
-  return { stand, name, userTokens: userTokens === 1, revision: revision ?? 0, besides };
+  const [name, userTokens, revision, packedFacts] = place as [string, number, number | null, string | null];
+  return { stand, name, userTokens: userTokens === 1, revision: revision ?? 0, packedFacts };
 };
 
 /** A grant on a project or a workspace in one text, as a page aggregates those of the caller's teams. */

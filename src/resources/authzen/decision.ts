@@ -11,7 +11,7 @@ import {
 import { bitOf, effective, permits, type Standing, wholeOutlook } from '../../core/authority.ts';
 import type { Holding } from '../../store/holdings.ts';
 import type { AskedPlace, Named } from '../../store/questions.ts';
-import { type Reason, reasonsFor } from '../effective-access-resource.ts';
+import { type Reason, reasonsFor, shownSource } from '../effective-access-resource.ts';
 import { type Decision, isMove, type Question, type ShownMissing, type ShownReason } from './shapes.ts';
 import type { Asking, Knowledge, Known } from './subjects.ts';
 
@@ -66,12 +66,13 @@ const reasonsInPlace = ({ steps }: Action, reasons: readonly Reason[]): ShownRea
   steps.flatMap(({ permission, need }) =>
     reasons
       .filter(({ gives }) => meets(gives, need))
-      .map(({ scope, by, team, gives }) => ({
+      .map(reason => ({
         permission: permission.name,
-        scope,
-        ...(team && { 'team-id': team.id, 'team-name': team.name as string }),
-        [scope === 'organization' ? 'organization-permission' : 'grant-id']: by,
-        value: valueIn(gives, permission) as Value,
+        scope: reason.scope,
+        ...(reason.team && { 'team-id': reason.team.id }),
+        ...(typeof reason.team?.name === 'string' && { 'team-name': reason.team.name }),
+        ...shownSource(reason),
+        value: valueIn(reason.gives, permission) as Value,
       })),
   );
 

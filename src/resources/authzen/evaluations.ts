@@ -18,6 +18,7 @@ import {
   Decisions,
   Evaluation,
   Evaluations,
+  isMove,
   type Question,
   questionOf,
   type semantics,
@@ -42,8 +43,9 @@ const isNamed = (value: unknown): value is Named => {
 const plainIn = (body: unknown): { readonly subject: Named; readonly resource: Named } | undefined => {
   const { subject, action, resource } = (body ?? {}) as Partial<Record<'subject' | 'action' | 'resource', unknown>>;
   if (!isNamed(subject) || !isNamed(resource)) return undefined;
-  const { properties } = (action ?? {}) as { properties?: unknown };
-  return (subject.type === 'user' || subject.type === 'team') && properties === undefined
+  const { name, properties } = (action ?? {}) as { name?: unknown; properties?: unknown };
+  const mayHaveDestination = properties !== undefined && typeof name === 'string' && isMove(resource.type, name);
+  return (subject.type === 'user' || subject.type === 'team') && !mayHaveDestination
     ? { subject, resource }
     : undefined;
 };

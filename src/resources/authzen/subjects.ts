@@ -16,8 +16,8 @@ export type Asking = {
   readonly userTokens: boolean;
   /** Told to those who may ask about anyone: to others, it would tell of changes that they must not see. */
   readonly revision: number | undefined;
-  /** What its place tells besides. */
-  readonly besides: string | null;
+  /** Of one plain question; null where it is none, or about what is not there. */
+  readonly packedFacts: string | null;
 };
 
 type InOrganization<B> = Request<`/organizations/:organization/${string}`, B>;
@@ -94,7 +94,7 @@ export const knowledge = async (
 };
 
 /** The same about one user or one team before one resource, of which the caller's place tells. */
-export const knowledgeOfOne = ({ stand, besides }: Asking, subject: Named, resource: Named): Knowledge => {
-  const facts = factsOfOne(stand.organization, subject, resource, besides);
+export const knowledgeOfOne = ({ stand, packedFacts }: Asking, subject: Named, resource: Named): Knowledge => {
+  const facts = factsOfOne(stand.organization, subject, resource, packedFacts);
   return { facts, holdingsOf: each => ofTeams(facts, each) };
 };
