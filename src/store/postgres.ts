@@ -57,7 +57,7 @@ const serverLimits = {
 };
 
 /** All is looked up by index, and what is asked for often lies in memory: to read small tables whole costs twice as much. */
-const planning = 'random_page_cost = 1.1';
+const planning = 'random_page_cost=1.1';
 
 /** A pooler takes no settings for a connection, so each transaction brings them along. */
 const localSettings = [...Object.entries(serverLimits).map(([name, value]) => `${name} = ${value}`), planning]
@@ -87,7 +87,7 @@ export const openPostgres = (url: string, options: PostgresOptions = {}): Store 
       ? {}
       : {
           ...serverLimits,
-          options: [`-c ${planning.replaceAll(' ', '')}`, address.options || process.env.PGOPTIONS || ''].join(' '),
+          options: [`-c ${planning}`, address.options || process.env.PGOPTIONS || ''].join(' '),
         }),
   };
   const pool = new pg.Pool({
