@@ -5,6 +5,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { tokenKey } from '../src/server/first-start.ts';
 import { sql } from '../src/store/sql.ts';
+import { hashOf } from '../src/store/token.ts';
 import { TokenUses } from '../src/store/token-uses.ts';
 import { fresh, idsOf, pointers } from './support/answers.ts';
 import type { Json } from './support/client.ts';
@@ -38,6 +39,19 @@ before(async () => {
   ({ actor: owner } = await directory.user('owner'));
 });
 after(() => directory.server.close());
+
+test('a token is known by its HMAC, whatever its length and that of the key', () => {
+  const visible = String.fromCharCode(...Array.from({ length: 94 }, (_, index) => 33 + index));
+  for (let keyLength = 1; keyLength <= 64; keyLength++)
+    for (let length = 20; length <= 256; length++) {
+      const key = visible.repeat(2).slice(keyLength, 2 * keyLength);
+      const token = visible.repeat(4).slice(length % 94, (length % 94) + length);
+      assert.equal(hashOf(key, token), createHmac('sha256', key).update(token).digest('base64url'));
+    }
+  const accented = `${'é'.repeat(40)}𝕏`;
+  assert.equal(hashOf('key', accented), createHmac('sha256', 'key').update(accented).digest('base64url'));
+  for (const foreign of ['', 'k'.repeat(65), 'clé', 'a b']) assert.throws(() => hashOf(foreign, 'token'), /key/);
+});
 
 const limited = ['audit-trails', 'decisions'] as const;
 
