@@ -28,6 +28,7 @@ import { decoded, expectJson, expectMediaType, isCleanText, parsed } from '../wi
 import { mediaType } from '../wire/document.ts';
 import { largestBody, largestHead } from '../wire/limits.ts';
 import type { Query } from '../wire/paging.ts';
+import { textOf } from '../wire/time.ts';
 import { everyAnswer, fail, isAsked, plainMediaType, sendDocument, sendFlow, sendPlain, sendText } from './answers.ts';
 import { authenticate, nameOf } from './authentication.ts';
 import { Ending } from './ending.ts';
@@ -77,7 +78,8 @@ export const buildApp = ({
     const answered = metrics.observe(request, reply);
     tracing?.observe(request, reply);
     ending.note(reply.raw);
-    reply.raw.once('close', () => {
+    // Which comes once: to be told once at most would cost more.
+    reply.raw.on('close', () => {
       ending.forget(reply.raw);
       answered();
     });
@@ -154,7 +156,7 @@ export const buildApp = ({
   };
 
   const knownIn = async (tx: Tx, request: FastifyRequest, place?: Sql): Promise<Asker> => {
-    const now = services.now().toISOString();
+    const now = textOf(services.now());
     const known = await authenticate(tx, request.headers.authorization, services.tokenKey, now, place);
     uses.note(known.caller.token, now);
     return { ...known, now };

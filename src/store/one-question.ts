@@ -6,6 +6,9 @@ import { type AskedPlace, Facts, keyOf, type Named } from './questions.ts';
 import { type Sql, sql } from './sql.ts';
 import { grantOf, isDefaultProject, ownersTeam } from './standing.ts';
 
+const isDefaultOfWorkspace = isDefaultProject(sql`project_id`, sql`workspaces.organization_id`);
+const isDefaultOfGrant = isDefaultProject(sql`team_projects.project_id`, sql`team_projects.organization_id`);
+
 /** Where it is asked, if that is of the organization at hand: `null` columns for what the resource has none of. */
 const placeOf = ({ type, id }: Named): Sql => {
   switch (type) {
@@ -16,15 +19,13 @@ const placeOf = ({ type, id }: Named): Sql => {
         where id = ${id} and organization_id = organizations.id`;
     case 'workspace':
       return sql`
-        select organization_id, project_id, ${isDefaultProject(sql`project_id`, sql`workspaces.organization_id`)},
-          id as workspace_id, null as team_id, null as visibility
+        select organization_id, project_id, ${isDefaultOfWorkspace}, id as workspace_id, null as team_id,
+          null as visibility
         from workspaces
         where id = ${id} and organization_id = organizations.id`;
     case 'team-project':
       return sql`
-        select team_projects.organization_id, team_projects.project_id,
-          ${isDefaultProject(sql`team_projects.project_id`, sql`team_projects.organization_id`)},
-          null as workspace_id, teams.id as team_id, teams.visibility
+        select team_projects.organization_id, team_projects.project_id, ${isDefaultOfGrant}, null as workspace_id, teams.id as team_id, teams.visibility
         from team_projects
         join teams on teams.id = team_projects.team_id
         where team_projects.id = ${id} and team_projects.organization_id = organizations.id`;
@@ -47,23 +48,26 @@ const grantsInPlace = sql`
   left join team_projects on team_projects.team_id = teams.id and team_projects.project_id = place.project_id
   left join team_workspaces on team_workspaces.team_id = teams.id and team_workspaces.workspace_id = place.workspace_id`;
 
+/** What a team has in `place`, and what the teams of a member have. */
+const teamAlone = sql`(select ${packedTeam} from teams ${grantsInPlace} where teams.id = subject.id)`;
+const teamsOfMember = sql`(
+  select string_agg(${packedTeam}, '')
+  from team_memberships
+  left join teams on teams.id = team_memberships.team_id
+  ${grantsInPlace}
+  where team_memberships.membership_id = subject.id
+)`;
+
 /** Whether the subject is of the organization, and its teams. */
 const subjectIn = ({ type, id }: Named): { readonly teams: Sql; readonly join: Sql } =>
   type === 'team'
     ? {
-        teams: sql`(select ${packedTeam} from teams ${grantsInPlace} where teams.id = subject.id)`,
+        teams: teamAlone,
         join: sql`
           left join teams as subject on subject.id = ${id} and subject.organization_id = place.organization_id`,
       }
     : {
-        teams: sql`
-          (
-            select string_agg(${packedTeam}, '')
-            from team_memberships
-            left join teams on teams.id = team_memberships.team_id
-            ${grantsInPlace}
-            where team_memberships.membership_id = subject.id
-          )`,
+        teams: teamsOfMember,
         join: sql`
           left join organization_memberships as subject
             on subject.user_id = ${id} and subject.organization_id = place.organization_id`,

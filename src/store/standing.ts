@@ -43,23 +43,25 @@ const grantColumns = (table: Sql, column: Sql): Sql => sql`
   ${table}.access, ${table}.chosen, ${table}.beyond`;
 
 /** On the project of a grant, with the grant. */
-export const atTeamProject = (id: string): Sql => sql`
+export const atTeamProject = (id: string): Sql => sql`${teamProjects} where team_projects.id = ${id}`;
+
+const teamProjects = sql`
   select team_projects.organization_id, team_projects.project_id,
     ${isDefaultProject(sql`team_projects.project_id`, sql`team_projects.organization_id`)}, null as workspace_id,
     ${grantColumns(sql`team_projects`, sql`project_id`)}
   from team_projects
-  join teams on teams.id = team_projects.team_id
-  where team_projects.id = ${id}`;
+  join teams on teams.id = team_projects.team_id`;
 
 /** On the workspace of a grant, with the grant. */
-export const atTeamWorkspace = (id: string): Sql => sql`
+export const atTeamWorkspace = (id: string): Sql => sql`${teamWorkspaces} where team_workspaces.id = ${id}`;
+
+const teamWorkspaces = sql`
   select workspaces.organization_id, workspaces.project_id,
     ${isDefaultProject(sql`workspaces.project_id`, sql`workspaces.organization_id`)}, workspaces.id as workspace_id,
     ${grantColumns(sql`team_workspaces`, sql`workspace_id`)}
   from team_workspaces
   join workspaces on workspaces.id = team_workspaces.workspace_id
-  join teams on teams.id = team_workspaces.team_id
-  where team_workspaces.id = ${id}`;
+  join teams on teams.id = team_workspaces.team_id`;
 
 export const onWorkspace = (id: string): Sql => onWorkspaces([id]);
 
@@ -202,6 +204,8 @@ const factsIn = (caller: Caller, places: Sql): Sql => {
   }
 };
 
+const holderInPlace = memberInPlace(sql`holder.user_id`);
+
 /** The same about whomever a token is of: what it cannot have is not looked for. */
 const factsOfHolder = sql`
   case when member.id is not null then ${isClosedToUsers} end, member.id,
@@ -223,7 +227,11 @@ const countOfFacts = 7;
 
 const factsAbout = (tx: Tx, caller: Caller, places: Sql): Promise<Facts[]> => tx.rows<Facts>(factsIn(caller, places));
 
+/** A team that holds nothing there, as most do, has an id and six empty places. */
+const holdingNothing = ' '.repeat(6);
+
 const teamFrom = (packed: string): TeamFacts => {
+  if (packed.endsWith(holdingNothing)) return { ...nothing, id: packed.slice(0, -holdingNothing.length) };
   const [id = '', organizationAccess, owners, access, chosen, onWorkspace, chosenThere] = packed.split(' ');
   return {
     id,
@@ -233,6 +241,8 @@ const teamFrom = (packed: string): TeamFacts => {
     workspaceGrant: onWorkspace ? grantOf(onWorkspace as Access<WorkspaceLevel>, Number(chosenThere), 0) : undefined,
   };
 };
+
+const nothing = { owners: false, organizationAccess: 0, grant: undefined, workspaceGrant: undefined };
 
 const standingOf = (caller: Caller, facts: Facts): Standing => {
   const [, member, packed, organization, project, isDefault, workspace] = facts;
@@ -281,7 +291,7 @@ export const tokenInPlace = async <T extends Row>(
     select ${columns}, ${factsOfHolder}
     from ${holders}
     cross join (${places}) as place
-    ${memberInPlace(sql`holder.user_id`)}
+    ${holderInPlace}
     where holder.lookup = ${lookup}`);
   return row && { token: row as T, hereFor: caller => hereFrom(caller, row.slice(count) as Facts) };
 };

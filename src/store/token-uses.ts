@@ -9,12 +9,14 @@ const most = 100;
 const inPieces = <T>(all: readonly T[]): T[][] =>
   Array.from({ length: Math.ceil(all.length / most) }, (_, index) => all.slice(index * most, (index + 1) * most));
 
+/** What is shown stays the same while a token is in use. */
+const toTheMinute = (now: string): string => `${now.slice(0, 'yyyy-mm-ddThh:mm'.length)}:00.000Z`;
+
 export class TokenUses {
   #uses = new Map<string, string>();
 
-  /** To the minute: what is shown stays the same while a token is in use. */
   note(token: string, now: string): void {
-    this.#uses.set(token, `${now.slice(0, 'yyyy-mm-ddThh:mm'.length)}:00.000Z`);
+    this.#uses.set(token, now);
   }
 
   /** Writes what is remembered; of a token that was revoked meanwhile, nothing. Other servers may have written a later use. */
@@ -25,11 +27,13 @@ export class TokenUses {
     try {
       for (const some of inPieces([...uses]))
         await store.write(async tx => {
-          for (const [token, time] of some)
+          for (const [token, now] of some) {
+            const time = toTheMinute(now);
             await tx.run(sql`
               update authentication_tokens
               set last_used_at = ${time}
               where id = ${token} and coalesce(last_used_at, '') < ${time}`);
+          }
         });
     } catch (error) {
       // For the next time, behind what came meanwhile.

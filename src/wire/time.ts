@@ -2,6 +2,14 @@
 
 const form = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
+/** Of a moment, which many requests share. */
+export const textOf = (time: Date): string => {
+  if (time.getTime() !== shared.time) shared = { time: time.getTime(), text: time.toISOString() };
+  return shared.text;
+};
+
+let shared = { time: Number.NaN, text: '' };
+
 export const timeForm = form.source;
 
 /** In UTC with milliseconds, as all our times are, so that they compare as text; undefined for what is no time. */
