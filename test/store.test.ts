@@ -464,6 +464,46 @@ describe('audit', () => {
 });
 
 onlyOn('sqlite', () =>
+  test('what is asked most is looked up in the indexes that were made for it', async t => {
+    const log: Entry[] = [];
+    const store = await newStore();
+    const server = await serverFor(t, { store: recording(store, log) });
+    const directory = new Directory(server);
+    const { id, actor } = await directory.user('asker');
+    await directory.organization(actor, 'asked');
+    const project = await directory.project(actor, 'asked', 'place');
+    const team = await directory.team(actor, 'asked', { name: 'team' }, ['asker']);
+    const grant = await directory.grant(actor, project, team, { access: 'read' });
+    const indexesOf = async (request: () => Promise<{ status: number }>): Promise<string[]> => {
+      const { length } = log;
+      assert.equal((await request()).status, 200);
+      const found: string[] = [];
+      for (const { chunks, values } of log.slice(length).flatMap(({ statements }) => statements)) {
+        const asked = { chunks: [`explain query plan ${chunks[0]}`, ...chunks.slice(1)], values };
+        const plan = await store.read(tx => tx.rows<[number, number, number, string]>(asked));
+        for (const [, , , step] of plan) found.push(/ INDEX (\w+)/.exec(step)?.[1] ?? step);
+      }
+      return found;
+    };
+    const decision = {
+      subject: { type: 'user', id },
+      action: { name: 'read' },
+      resource: { type: 'project', id: project },
+    };
+    const show = await indexesOf(() => actor.get(`/team-projects/${grant}`));
+    const asked = await indexesOf(() => actor.ask('asked', 'evaluation', decision));
+    const wanted = ['users_admin', 'teams_holding', 'team_projects_place'];
+    for (const indexes of [show, asked])
+      assert.deepEqual(
+        wanted.filter(name => !indexes.includes(name)),
+        [],
+      );
+    // Where they are in the order of the constraint, each team of a member is another page.
+    for (const indexes of [show, asked]) assert.ok(!indexes.includes('sqlite_autoindex_team_projects_2'));
+  }),
+);
+
+onlyOn('sqlite', () =>
   describe('sqlite', () => {
     test('statements are prepared once, and those not used for long are let go: their texts have no end', async t => {
       const { prepare } = DatabaseSync.prototype;
