@@ -101,7 +101,7 @@ export const optionsOf = (args: readonly string[]): Options | 'help' => {
     ),
     takesPart: (name, role) => arms === undefined || arms.some(word => role === word || name.includes(word)),
     rounds,
-    seconds: counted(values.seconds, against !== undefined ? 0.12 : quick ? 0.3 : 0.4, 'seconds'),
+    seconds: counted(values.seconds, against !== undefined ? 0.12 : quick ? 0.2 : 0.4, 'seconds'),
     connections: counted(values.connections, 16, 'connections'),
     against,
     json,

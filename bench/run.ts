@@ -22,7 +22,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const mostForPeers = 100_000;
 
 /** In seconds under load, for each operation. */
-const toWarmUp = { quick: 1, chosen: 2, full: 2 };
+const toWarmUp = { quick: 1, chosen: 3, full: 3 };
 
 const measured = async (
   options: Options,
