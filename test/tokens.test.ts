@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { tokenKey } from '../src/server/first-start.ts';
+import { migrate } from '../src/store/migrations.ts';
 import { sql } from '../src/store/sql.ts';
+import { StartFault } from '../src/store/store.ts';
 import { hashOf } from '../src/store/token.ts';
 import { TokenUses } from '../src/store/token-uses.ts';
 import { fresh, idsOf, pointers } from './support/answers.ts';
@@ -40,7 +42,10 @@ before(async () => {
 });
 after(() => directory.server.close());
 
-test('a token is known by its HMAC, whatever its length and that of the key', () => {
+test('a token is known by its HMAC, whatever its length and that of the key', async () => {
+  // As it is before it was given any key.
+  const fresh = await import(`${import.meta.resolve('../src/store/token.ts')}?fresh`);
+  assert.throws(() => fresh.hashOf('', 'token'), /key/);
   const visible = String.fromCharCode(...Array.from({ length: 94 }, (_, index) => 33 + index));
   for (let keyLength = 1; keyLength <= 64; keyLength++)
     for (let length = 20; length <= 256; length++) {
@@ -51,6 +56,15 @@ test('a token is known by its HMAC, whatever its length and that of the key', ()
   const accented = `${'é'.repeat(40)}𝕏`;
   assert.equal(hashOf('key', accented), createHmac('sha256', 'key').update(accented).digest('base64url'));
   for (const foreign of ['', 'k'.repeat(65), 'clé', 'a b']) assert.throws(() => hashOf(foreign, 'token'), /key/);
+});
+
+test('a damaged key is told at the start, before any token is taken for wrong', async () => {
+  const store = await newStore();
+  await migrate(store, () => new Date());
+  await tokenKey(store, randomBytes);
+  await store.write(tx => tx.run(sql`update server_keys set value = '' where name = 'token'`));
+  await assert.rejects(tokenKey(store, randomBytes), StartFault);
+  await store.close();
 });
 
 const limited = ['audit-trails', 'decisions'] as const;

@@ -7,7 +7,7 @@ import { addAuditEvent } from '../store/audit.ts';
 import { base62, newId, newUuid, type Random, randomText } from '../store/id.ts';
 import { sql } from '../store/sql.ts';
 import { StartFault, type Store, type Tx } from '../store/store.ts';
-import { kept, newToken } from '../store/token.ts';
+import { isKey, kept, newToken } from '../store/token.ts';
 
 /** Made once and kept with the data, so that a backup holds all that its tokens need. */
 export const tokenKey = (store: Store, random: Random): Promise<string> =>
@@ -17,7 +17,8 @@ export const tokenKey = (store: Store, random: Random): Promise<string> =>
       values ('token', ${randomText(random, base62, 43)})
       on conflict (name) do nothing`);
     const row = await tx.row<[value: string]>(sql`select value from server_keys where name = 'token'`);
-    if (!row) throw new Error('the key of the token hashes is missing');
+    if (!row || !isKey(row[0]))
+      throw new StartFault('the key of the token hashes, in server_keys, is damaged or missing');
     return row[0];
   });
 

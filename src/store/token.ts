@@ -38,19 +38,22 @@ export type Kept = { readonly lookup: string; readonly hash: string };
 const padded = (key: string, pad: number): string =>
   String.fromCharCode(...Array.from({ length: 64 }, (_, place) => (key.charCodeAt(place) || 0) ^ pad));
 
+/** What a key of ours is: ASCII, and no longer than a block of the hash. */
+export const isKey = (key: string): boolean => /^[!-~]{1,64}$/.test(key);
+
 const padsOf = (key: string) => {
-  if (!/^[!-~]{1,64}$/.test(key)) throw new TypeError('the key of the token hashes is none of ours');
+  if (!isKey(key)) throw new TypeError('the key of the token hashes is none of ours');
   return { key, inner: padded(key, 0x36), outer: padded(key, 0x5c) };
 };
 
-let pads = { key: '', inner: '', outer: '' };
+let pads: ReturnType<typeof padsOf> | undefined;
 
 /**
- * HMAC-SHA-256 by two whole hashes: one that is fed piece by piece costs as much again as the hashing. Our keys are ASCII and
- * shorter than a block, so what the text is hashed with is text too.
+ * HMAC-SHA-256 by two whole hashes: one that is fed piece by piece costs as much again as the hashing. The inner pad of such
+ * a key is ASCII, so pad and text are hashed as one string.
  */
-const keyedHash = (key: string, text: string): string => {
-  if (pads.key !== key) pads = padsOf(key);
+export const keyedHash = (key: string, text: string): string => {
+  if (pads?.key !== key) pads = padsOf(key);
   const inside = hash('sha256', pads.inner + text, 'latin1');
   return hash('sha256', Buffer.from(pads.outer + inside, 'latin1'), 'base64url');
 };

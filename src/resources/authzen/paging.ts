@@ -1,8 +1,7 @@
 /** Pages of a search. A token is opaque, holds for the search that it came from, and cannot be made by anyone else. */
 
-import { createHmac } from 'node:crypto';
 import { Fault } from '../../core/fault.ts';
-import { isSameHash } from '../../store/token.ts';
+import { isSameHash, keyedHash } from '../../store/token.ts';
 import type { Listing, Page } from '../../wire/paging.ts';
 import { placeOf } from '../../wire/paging.ts';
 import { defaultSearchPage, largestSearchPage, type PageAsked } from './shapes.ts';
@@ -12,9 +11,7 @@ export type Search = readonly (string | undefined)[];
 
 /** No token of a caller has a space in it, so none has the hash of such a text. */
 const sealOf = (key: string, search: Search, { number, size }: Page): string =>
-  createHmac('sha256', key)
-    .update(`page ${JSON.stringify([number, size, ...search.map(each => each ?? null)])}`)
-    .digest('base64url');
+  keyedHash(key, `page ${JSON.stringify([number, size, ...search.map(each => each ?? null)])}`);
 
 const tokenOf = (key: string, search: Search, page: Page): string =>
   Buffer.from(`${page.number} ${page.size} ${sealOf(key, search, page)}`).toString('base64url');
