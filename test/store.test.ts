@@ -493,13 +493,13 @@ onlyOn('sqlite', () =>
     const show = await indexesOf(() => actor.get(`/team-projects/${grant}`));
     const asked = await indexesOf(() => actor.ask('asked', 'evaluation', decision));
     const wanted = ['users_admin', 'teams_holding', 'team_projects_place'];
-    for (const indexes of [show, asked])
-      assert.deepEqual(
-        wanted.filter(name => !indexes.includes(name)),
-        [],
-      );
-    // Where they are in the order of the constraint, each team of a member is another page.
-    for (const indexes of [show, asked]) assert.ok(!indexes.includes('sqlite_autoindex_team_projects_2'));
+    for (const indexes of [show, asked]) {
+      const missing = wanted.filter(name => !indexes.includes(name));
+      assert.deepEqual(missing, []);
+      // By the constraint's, team before project, each team of a member would be another page; the first is that of the ids.
+      const others = indexes.filter(name => /^sqlite_autoindex_team_projects_(?!1$)/.test(name));
+      assert.deepEqual(others, []);
+    }
   }),
 );
 

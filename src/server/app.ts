@@ -78,7 +78,7 @@ export const buildApp = ({
     const answered = metrics.observe(request, reply);
     tracing?.observe(request, reply);
     ending.note(reply.raw);
-    // Which comes once: to be told once at most would cost more.
+    // It is emitted once anyway, and `once` would wrap each listener.
     reply.raw.on('close', () => {
       ending.forget(reply.raw);
       answered();
@@ -234,7 +234,7 @@ export const buildApp = ({
       actor: { ...actorOf(caller), name },
       token: caller.token,
       request: request.id,
-      createdAt: services.now().toISOString(),
+      createdAt: textOf(services.now()),
       before: change.before,
       after: change.after,
       // Of several rows that an organization gets, the first tells the effect of all.

@@ -4,10 +4,9 @@ import type { Access, WorkspaceLevel } from '../core/access.ts';
 import type { Holding } from './holdings.ts';
 import { type AskedPlace, Facts, keyOf, type Named } from './questions.ts';
 import { type Sql, sql } from './sql.ts';
-import { grantOf, isDefaultProject, ownersTeam } from './standing.ts';
+import { grantOf, isDefaultOfGrant, isDefaultProject, ownersTeam } from './standing.ts';
 
 const isDefaultOfWorkspace = isDefaultProject(sql`project_id`, sql`workspaces.organization_id`);
-const isDefaultOfGrant = isDefaultProject(sql`team_projects.project_id`, sql`team_projects.organization_id`);
 
 /** Where it is asked, if that is of the organization at hand: `null` columns for what the resource has none of. */
 const placeOf = ({ type, id }: Named): Sql => {
@@ -25,7 +24,8 @@ const placeOf = ({ type, id }: Named): Sql => {
         where id = ${id} and organization_id = organizations.id`;
     case 'team-project':
       return sql`
-        select team_projects.organization_id, team_projects.project_id, ${isDefaultOfGrant}, null as workspace_id, teams.id as team_id, teams.visibility
+        select team_projects.organization_id, team_projects.project_id, ${isDefaultOfGrant},
+          null as workspace_id, teams.id as team_id, teams.visibility
         from team_projects
         join teams on teams.id = team_projects.team_id
         where team_projects.id = ${id} and team_projects.organization_id = organizations.id`;

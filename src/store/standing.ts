@@ -45,9 +45,11 @@ const grantColumns = (table: Sql, column: Sql): Sql => sql`
 /** On the project of a grant, with the grant. */
 export const atTeamProject = (id: string): Sql => sql`${teamProjects} where team_projects.id = ${id}`;
 
+export const isDefaultOfGrant = isDefaultProject(sql`team_projects.project_id`, sql`team_projects.organization_id`);
+
 const teamProjects = sql`
   select team_projects.organization_id, team_projects.project_id,
-    ${isDefaultProject(sql`team_projects.project_id`, sql`team_projects.organization_id`)}, null as workspace_id,
+    ${isDefaultOfGrant}, null as workspace_id,
     ${grantColumns(sql`team_projects`, sql`project_id`)}
   from team_projects
   join teams on teams.id = team_projects.team_id`;
@@ -231,7 +233,7 @@ const factsAbout = (tx: Tx, caller: Caller, places: Sql): Promise<Facts[]> => tx
 const holdingNothing = ' '.repeat(6);
 
 const teamFrom = (packed: string): TeamFacts => {
-  if (packed.endsWith(holdingNothing)) return { ...nothing, id: packed.slice(0, -holdingNothing.length) };
+  if (packed.endsWith(holdingNothing)) return { id: packed.slice(0, -holdingNothing.length), ...nothing };
   const [id = '', organizationAccess, owners, access, chosen, onWorkspace, chosenThere] = packed.split(' ');
   return {
     id,
@@ -242,7 +244,12 @@ const teamFrom = (packed: string): TeamFacts => {
   };
 };
 
-const nothing = { owners: false, organizationAccess: 0, grant: undefined, workspaceGrant: undefined };
+const nothing: Omit<TeamFacts, 'id'> = {
+  owners: false,
+  organizationAccess: 0,
+  grant: undefined,
+  workspaceGrant: undefined,
+};
 
 const standingOf = (caller: Caller, facts: Facts): Standing => {
   const [, member, packed, organization, project, isDefault, workspace] = facts;

@@ -1,8 +1,8 @@
-/** Times as clients write them: RFC 3339, in any zone. */
+/** Times as text: ours in UTC, and as clients write them: RFC 3339, in any zone. */
 
 const form = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** Of a moment, which many requests share. */
+/** In UTC with milliseconds. The last one is kept: many requests come within one millisecond. */
 export const textOf = (time: Date): string => {
   if (time.getTime() !== shared.time) shared = { time: time.getTime(), text: time.toISOString() };
   return shared.text;
