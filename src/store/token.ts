@@ -62,9 +62,12 @@ export const keyedHash = (key: string, text: string): string => {
 export const isWellMade = (token: string): boolean =>
   !form.test(token) || token === sealed(token.slice(0, -checksumLength));
 
+/** The part of a token that is no secret; one that somebody chose has none. */
+export const publicPartOf = (token: string): string | undefined => form.exec(token)?.[1];
+
 /** What a token is found by; undefined for one that needs no query to be refused. */
 export const lookupOf = (key: string, token: string): string | undefined => {
-  const own = form.exec(token)?.[1];
+  const own = publicPartOf(token);
   // A token that an administrator chose has no public part; a second hash stands for it.
   if (own === undefined) return keyedHash(key, `lookup ${token}`);
   return token.endsWith(checksum(token.slice(0, -checksumLength))) ? own : undefined;

@@ -3,7 +3,7 @@
 import { accesses, type Kind, onProjects, onWorkspaces, type Wish, workspaceAccesses } from '../../core/access.ts';
 import { Fault } from '../../core/fault.ts';
 import { ownersTeam } from '../../store/standing.ts';
-import { kept } from '../../store/token.ts';
+import { isWellMade, publicPartOf } from '../../store/token.ts';
 import { isCleanText } from '../../wire/body.ts';
 import { instantOf } from '../../wire/time.ts';
 import { checker, pathIn } from '../../wire/validation.ts';
@@ -289,7 +289,7 @@ class Checking {
       this.#time(token.at('expired-at'));
       this.#actor(token.at('created-by'));
       const secret = token.at('secret');
-      if (secret.text !== undefined && kept('', secret.text) === undefined)
+      if (secret.text !== undefined && !isWellMade(secret.text))
         this.#refuse(secret, 'secret looks like a token of ours, but its checksum is wrong');
       else this.#secretOnce(secret);
     }
@@ -297,7 +297,7 @@ class Checking {
 
   /** Tokens are found by this part of them, which must be one token's own. */
   #publicPart(secret: string): string {
-    return kept('', secret)?.lookup ?? secret;
+    return publicPartOf(secret) ?? secret;
   }
 
   #made(place: Place): void {
