@@ -7,7 +7,7 @@ import { type Size, sizes } from './world/plan.ts';
 export const help = `npm run bench -- [OPTION ...]
 
   What Bailiwick costs, beside the least that it could cost and what others cost: all arms in one run, in turn.
-  Without options, everything: about an hour, and docs/benchmarks.md is written anew.
+  Without options, everything: about an hour and a half, and docs/benchmarks.md is written anew.
 
   --quick             two minutes: 1,000 grants, the operations used most, fewer arms
   --sizes LIST        of ${sizes.map(({ grants }) => grants).join(', ')} grants

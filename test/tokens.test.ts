@@ -44,8 +44,8 @@ after(() => directory.server.close());
 
 test('a token is known by its HMAC, whatever its length and that of the key', async () => {
   // As it is before it was given any key.
-  const fresh = await import(`${import.meta.resolve('../src/store/token.ts')}?fresh`);
-  assert.throws(() => fresh.hashOf('', 'token'), /key/);
+  const unused = await import(`${import.meta.resolve('../src/store/token.ts')}?fresh`);
+  assert.throws(() => unused.hashOf('', 'token'), /key/);
   const visible = String.fromCharCode(...Array.from({ length: 94 }, (_, index) => 33 + index));
   for (let keyLength = 1; keyLength <= 64; keyLength++)
     for (let length = 20; length <= 256; length++) {
