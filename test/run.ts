@@ -5,7 +5,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -60,19 +60,31 @@ const { chosen, options, files } = read(process.argv.slice(2));
 const postgres = chosen.includes('postgres') ? await postgresFor() : undefined;
 const labels = { sqlite: `SQLite ${process.versions.sqlite}`, postgres: postgres?.label ?? '' };
 
-// What one process compiles, the others need not.
-const compiled = mkdtempSync(join(tmpdir(), 'bailiwick-compiled-'));
-process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
+const folder = mkdtempSync(join(tmpdir(), 'bailiwick-suite-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+const failuresOn = (engine: Engine): string => join(folder, `${engine}.txt`);
+
+/** A reporter that is asked for takes the place of both. */
+const reporters = (engine: Engine): string[] =>
+  options.some(option => option.startsWith('--test-reporter'))
+    ? []
+    : [
+        ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
+        ...['--test-reporter=./test/support/failures.ts', `--test-reporter-destination=${failuresOn(engine)}`],
+      ];
 
 const run = async (engine: Engine): Promise<boolean> => {
   // Of three files on two cores, one mostly waits: for PostgreSQL, for a program that starts, for a clock.
-  const tests = ['--test', '--test-concurrency=3', ...options, ...(files.length > 0 ? files : ['test/**/*.test.ts'])];
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...tests], {
+  const how = ['--test', '--test-concurrency=3', ...reporters(engine), ...options];
+  const tests = files.length > 0 ? files : ['test/**/*.test.ts'];
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...how, ...tests], {
     cwd: fileURLToPath(new URL('..', import.meta.url)),
     stdio: 'inherit',
     env: {
       ...process.env,
-      NODE_COMPILE_CACHE: compiled,
+      // What one process compiles, the others need not.
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
       BAILIWICK_TEST_ENGINE: engine,
       ...(postgres && { BAILIWICK_TEST_POSTGRES: postgres.url }),
     },
@@ -94,5 +106,10 @@ for (const engine of chosen) {
   outcomes.push(`${labels[engine]}: ${passed ? 'passed' : 'FAILED'} in ${Math.round((Date.now() - begun) / 1000)} s`);
 }
 await postgres?.server?.end();
+// What failed at first is far above by now.
+for (const engine of chosen) {
+  const failures = existsSync(failuresOn(engine)) ? readFileSync(failuresOn(engine), 'utf8') : '';
+  if (failures) process.stdout.write(`\n━━ What failed on ${labels[engine]} ━━\n\n${failures}`);
+}
 process.stdout.write(`\n━━ ${outcomes.join('; ')} ━━\n`);
 process.exitCode = allPassed ? 0 : 1;
