@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { chosenToken, guard, newGround, together } from './support/program.ts';
@@ -74,28 +73,6 @@ describe('a stop', together, () => {
       assert.deepEqual([answer.status, answer.headers.connection], [status, 'close'], path);
     }
     assert.ok(await isListening(url), 'a load balancer that has not noticed yet finds it');
-    assert.deepEqual(await server.exited, { code: 0, signal: null });
-  });
-
-  test('a client whose connection was idle has its next request answered, and is told to go', guard, async t => {
-    const server = (await newGround(t)).start(settings);
-    const url = await server.url();
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    t.after(() => agent.destroy());
-    const asked = async (): Promise<{ answer: IncomingMessage; reused: boolean }> => {
-      const outgoing = get(`${url}/healthz`, { agent });
-      const [answer] = await once(outgoing, 'response');
-      answer.resume();
-      await once(answer, 'end');
-      return { answer, reused: outgoing.reusedSocket };
-    };
-    assert.equal((await asked()).answer.headers.connection, 'keep-alive');
-    server.child.kill('SIGTERM');
-    while (await isListening(url));
-    // Time enough for a server that would end it at once.
-    for (let turn = 0; turn < 20; turn++) await isListening(url);
-    const { answer, reused } = await asked();
-    assert.deepEqual([answer.statusCode, answer.headers.connection, reused], [200, 'close', true]);
     assert.deepEqual(await server.exited, { code: 0, signal: null });
   });
 

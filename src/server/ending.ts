@@ -43,10 +43,12 @@ export class Ending {
     // The HTTP server's own way would end the idle connections at once, and with them the next requests of their clients.
     NetServer.prototype.close.call(server);
     await Promise.race([drained, new Promise(resolve => setTimeout(resolve, grace).unref())]);
-    const endIdle = () => {
-      server.closeIdleConnections();
-      endHandshakes();
-    };
+    // Not before what has come is read: a process that had to wait for its turn finds its timers due first.
+    const endIdle = () =>
+      void setImmediate(() => {
+        server.closeIdleConnections();
+        endHandshakes();
+      });
     endIdle();
     setInterval(endIdle, 50).unref();
     setTimeout(() => server.closeAllConnections(), longestDrain).unref();
