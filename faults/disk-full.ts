@@ -22,7 +22,7 @@ import type { Store } from '../src/store/store.ts';
 import { Ledger } from './support/ledger.ts';
 import { Load } from './support/load.ts';
 import { organization, Patience, type Server, Stage, spread } from './support/stage.ts';
-import { LeftOut, type Trial } from './trial.ts';
+import { LeftOut, type Told, type Trial } from './trial.ts';
 
 const clients = 4;
 const resumesWithin = 5_000;
@@ -91,7 +91,8 @@ const filled = async (
   ballast: string,
   look: () => Store,
   times: number,
-  progress: (text: string) => void,
+  progress: Told,
+  late: Told,
 ): Promise<string> => {
   const ledger = new Ledger();
   let refused = 0;
@@ -109,7 +110,7 @@ const filled = async (
     }
     reads++;
   });
-  const patience = new Patience();
+  const patience = new Patience(late);
   const resumed: number[] = [];
   for (let round = 1; round <= times; round++) {
     load.begin(server);
@@ -132,11 +133,11 @@ const filled = async (
   const store = look();
   await ledger.audit(store).finally(() => store.close());
   await server.stop();
-  patience.assert('to write again', Math.max(...resumed), resumesWithin);
+  patience.judge('to write again', Math.max(...resumed), resumesWithin);
   return `${times} times full: ${refused} writes answered 503, ${reads} reads, all 200, liveness and readiness too; writes resumed without a restart: ${spread(resumed)}; of ${ledger.acknowledged} acknowledged writes 0 lost, integrity clean${patience.remark}`;
 };
 
-const onSqlite = async (stage: Stage, times: number, progress: (text: string) => void): Promise<string> => {
+const onSqlite = async (stage: Stage, times: number, progress: Told, late: Told): Promise<string> => {
   const shared = sharedDisk(stage, 12);
   const disk = typeof shared === 'string' ? ownDisk(stage, 12) : shared;
   if (typeof disk === 'string') throw new LeftOut(`no small disk can be made here: ${disk}`);
@@ -146,11 +147,11 @@ const onSqlite = async (stage: Stage, times: number, progress: (text: string) =>
     for (const part of ['', '-wal']) copyFileSync(join(disk.seen(server), `trial.db${part}`), copy + part);
     return openSqlite(copy);
   };
-  return filled(server, join(disk.seen(server), 'ballast'), look, times, progress);
+  return filled(server, join(disk.seen(server), 'ballast'), look, times, progress, late);
 };
 
 /** The tables are on the small disk, and PostgreSQL's own log is not: without room for that it would end itself. */
-const onPostgres = async (stage: Stage, times: number, progress: (text: string) => void): Promise<string> => {
+const onPostgres = async (stage: Stage, times: number, progress: Told, late: Told): Promise<string> => {
   const postgres = await stage.postgres();
   const disk = sharedDisk(stage, 24, statSync(`/proc/${postgres.pid}`).uid);
   if (typeof disk === 'string') throw new LeftOut(`no small disk can be mounted here: ${disk}`);
@@ -162,7 +163,7 @@ const onPostgres = async (stage: Stage, times: number, progress: (text: string) 
   const database = postgres.url('trial');
   const server = await stage.serveFirst(database);
   const look = (): Store => openPostgres(database, { connections: 1 });
-  return filled(server, join(disk.folder, 'ballast'), look, times, progress);
+  return filled(server, join(disk.folder, 'ballast'), look, times, progress, late);
 };
 
 export const diskFull: Trial = {
@@ -170,7 +171,7 @@ export const diskFull: Trial = {
   fault: 'disk full (small tmpfs) under load, then freed; on SQLite, and for the tables of PostgreSQL',
   short: 1,
   long: 10,
-  run: async (times, progress) => {
+  run: async (times, progress, late) => {
     if (process.platform !== 'linux') throw new LeftOut('a small disk is made on Linux alone');
     await using stage = new Stage();
     const figures: string[] = [];
@@ -178,7 +179,7 @@ export const diskFull: Trial = {
     // What keeps us from the one need not keep us from the other.
     for (const [engine, work] of Object.entries({ SQLite: onSqlite, PostgreSQL: onPostgres }))
       try {
-        figures.push(`${engine}: ${await work(stage, times, text => progress(`${engine}: ${text}`))}`);
+        figures.push(`${engine}: ${await work(stage, times, text => progress(`${engine}: ${text}`), late)}`);
       } catch (error) {
         if (!(error instanceof LeftOut)) throw error;
         leftOut.push(`${engine}: ${error.message}`);

@@ -9,7 +9,7 @@ import type { Store } from '../src/store/store.ts';
 import { Ledger } from './support/ledger.ts';
 import { Load } from './support/load.ts';
 import { Stage, spread } from './support/stage.ts';
-import type { Trial } from './trial.ts';
+import type { Told, Trial } from './trial.ts';
 
 const clients = 8;
 const readyWithin = 2_000;
@@ -36,7 +36,7 @@ const onPostgres = async (stage: Stage): Promise<Place> => {
   return { database, left: () => ({ url: database, store: openPostgres(database, { connections: 1 }) }) };
 };
 
-const killed = async (stage: Stage, { database, left }: Place, times: number, progress: (text: string) => void) => {
+const killed = async (stage: Stage, { database, left }: Place, times: number, progress: Told, late: Told) => {
   const ledger = new Ledger();
   const load = new Load(ledger, clients);
   const ready: number[] = [];
@@ -67,7 +67,7 @@ const killed = async (stage: Stage, { database, left }: Place, times: number, pr
   await server.stop();
   await audit();
   const slowest = Math.round(Math.max(...unhindered));
-  assert.ok(slowest <= readyWithin, `to be ready again took ${slowest} ms, not ${readyWithin} at most`);
+  if (slowest > readyWithin) late(`to be ready again took ${slowest} ms, not ${readyWithin} at most`);
   return `${times} kills: of ${ledger.acknowledged} acknowledged writes 0 lost, ${ledger.unknown} without an answer are whole or undone, 0 audit rows too many or too few, integrity clean; ready again: ${spread(ready)}; judged without what it waited for a processor: ${spread(unhindered)}`;
 };
 
@@ -76,10 +76,10 @@ export const kill: Trial = {
   fault: 'kill -9 of the server during writes, on SQLite and on PostgreSQL',
   short: 3,
   long: 200,
-  run: async (times, progress) => {
+  run: async (times, progress, late) => {
     await using stage = new Stage();
-    const sqlite = await killed(stage, onSqlite(stage), times, text => progress(`SQLite: ${text}`));
-    const postgres = await killed(stage, await onPostgres(stage), times, text => progress(`PostgreSQL: ${text}`));
+    const sqlite = await killed(stage, onSqlite(stage), times, text => progress(`SQLite: ${text}`), late);
+    const postgres = await killed(stage, await onPostgres(stage), times, text => progress(`PostgreSQL: ${text}`), late);
     return [`SQLite: ${sqlite}`, `PostgreSQL: ${postgres}`];
   },
 };

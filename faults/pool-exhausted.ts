@@ -28,7 +28,7 @@ export const poolExhausted: Trial = {
     'all connections of a small pool, or all turns to write, are held up by a lock in PostgreSQL, under reads and writes',
   short: 2,
   long: 10,
-  run: async (times, progress) => {
+  run: async (times, progress, late) => {
     await using stage = new Stage();
     const database = await (await stage.postgres()).newDatabase();
     const server = await stage.serveFirst(database, { args: ['--database-connections', '2'] });
@@ -54,7 +54,7 @@ export const poolExhausted: Trial = {
       assert.equal((await server.ask('GET', '/healthz')).status, 200, 'liveness is down');
       await pause(50);
     });
-    const patience = new Patience();
+    const patience = new Patience(late);
     const resumed: number[] = [];
     for (let round = 0; round < times; round++) {
       const { table, stopsReads } = locks[round % locks.length] as (typeof locks)[number];
@@ -81,8 +81,8 @@ export const poolExhausted: Trial = {
     await server.stop();
     const store = openPostgres(database, { connections: 1 });
     await ledger.audit(store).finally(() => store.close());
-    patience.assert('an answer', slowest, answeredWithin);
-    patience.assert('to write again', Math.max(...resumed), resumesWithin);
+    patience.judge('an answer', slowest, answeredWithin);
+    patience.judge('to write again', Math.max(...resumed), resumesWithin);
     return [
       `${times} times held up for ${held / 1000} s: ${refusals.reads} reads and ${refusals.writes} writes answered 503, slowest answer ${Math.round(slowest)} ms, liveness 200 throughout; a write done after the release: ${spread(resumed)}; of ${ledger.acknowledged} acknowledged writes 0 lost${patience.remark}`,
     ];

@@ -69,7 +69,7 @@ export const restart: Trial = {
   fault: 'PostgreSQL restarted (fast, immediate) and backends killed, under write load',
   short: 4,
   long: 50,
-  run: async (times, progress) => {
+  run: async (times, progress, late) => {
     await using stage = new Stage();
     const postgres = await stage.postgres();
     const database = await postgres.newDatabase();
@@ -81,7 +81,7 @@ export const restart: Trial = {
       told.set(status, (told.get(status) ?? 0) + 1);
       if (status >= 200 && status < 300) succeeded = performance.now();
     });
-    const patience = new Patience();
+    const patience = new Patience(late);
     const back: number[] = [];
     const kinds = Object.entries(faults);
     crashes = 0;
@@ -98,7 +98,7 @@ export const restart: Trial = {
       const accepting = performance.now();
       await load.until(`a write is done after ${kind}`, () => succeeded > accepting);
       back.push(succeeded - accepting);
-      patience.assert(`to serve again after ${kind}`, succeeded - accepting, backWithin);
+      patience.judge(`to serve again after ${kind}`, succeeded - accepting, backWithin);
       await load.end();
       await ledger.verify(server, round === times - 1);
       progress(`${round + 1} faults, ${ledger.acknowledged} writes acknowledged`);

@@ -97,7 +97,7 @@ const readiness = async (url: string): Promise<Json> => {
 const upgrade = async (dice: Dice, current: Version, next: Version) => {
   const postgres = await ourPostgres();
   const database = await postgres.newDatabase();
-  const old = current.serve(database, '--shutdown-delay', '2');
+  const old = current.serve(database, '--shutdown-delay', '5');
   const oldUrl = await old.url();
   const clients: Client[] = [];
   const clientOf = async (url: string): Promise<Client> => {
@@ -165,7 +165,7 @@ const upgrade = async (dice: Dice, current: Version, next: Version) => {
 
     // As a load balancer does: not ready, the old one gets no more requests; it finishes those that it has.
     old.child.kill('SIGTERM');
-    const noticed = await until(async () => (await readiness(oldUrl)).code !== 200, 1_000);
+    const noticed = await until(async () => (await readiness(oldUrl)).code !== 200, 4_000);
     assert.ok(noticed !== undefined, 'ready after SIGTERM');
     const staying = users.at(-1) as User;
     for (const user of users) user.actor = staying.actor;

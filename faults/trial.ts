@@ -1,5 +1,8 @@
 /** A fault that is provoked many times over, and what must be true each time. */
 
+/** Told how far it is; and what took longer than it may, which is for those to judge who know what else the machine does. */
+export type Told = (text: string) => void;
+
 export type Trial = {
   /** Its name on the command line. */
   readonly name: string;
@@ -9,7 +12,7 @@ export type Trial = {
   readonly short: number;
   readonly long: number;
   /** Fails where a promise was broken, or was not tried (`LeftOut`); otherwise gives the figures. */
-  readonly run: (times: number, progress: (text: string) => void) => Promise<readonly string[]>;
+  readonly run: (times: number, progress: Told, late: Told) => Promise<readonly string[]>;
 };
 
 /** What could not be tried on this machine, and why: neither kept nor broken. */

@@ -1,4 +1,4 @@
-/** The short form of every trial in faults/; `npm run faults` runs the long one. */
+/** The short form of every trial in faults/; `npm run faults` runs the long one, and judges how long things take too. */
 
 import { test } from 'node:test';
 import { trials } from '../faults/index.ts';
@@ -12,11 +12,12 @@ const patience = { timeout: 300_000 };
 onlyOn('sqlite', () => {
   for (const { name, fault, short, run } of trials)
     test(`${name}: ${fault}`, patience, async t => {
+      const told = (text: string) => t.diagnostic(text);
       try {
-        for (const figure of await run(short, () => {})) t.diagnostic(figure);
+        for (const figure of await run(short, () => {}, told)) told(figure);
       } catch (error) {
         if (!(error instanceof LeftOut)) throw error;
-        for (const figure of error.figures) t.diagnostic(figure);
+        for (const figure of error.figures) told(figure);
         t.skip(`left out: ${error.message}`);
       }
     });

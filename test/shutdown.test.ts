@@ -49,7 +49,7 @@ describe('a stop', together, () => {
   });
 
   test('with a delay: not ready at once, though served on, each answer the last on its connection', guard, async t => {
-    const server = (await newGround(t)).start([...settings, '--shutdown-delay', '2']);
+    const server = (await newGround(t)).start([...settings, '--shutdown-delay', '5']);
     const client = await server.client();
     const url = await server.url();
     assert.equal((await client.send('GET', '/readyz')).status, 200);

@@ -10,11 +10,12 @@ import { type Answer, assertErrors, Client, mediaType } from '../../test/support
 import { type Postgres, type PostgresOptions, startPostgres } from '../../test/support/postgres.ts';
 import { childrenOf, signal } from '../../test/support/processes.ts';
 import { chosenToken, type Environment, Running } from '../../test/support/program.ts';
+import type { Told } from '../trial.ts';
 
 export const organization = 'trial';
 
 /** Far beyond what any answer may take: whoever waits so long waits for ever. */
-const hangs = 20_000;
+export const hangs = 20_000;
 
 /** An answer and how long it took, in milliseconds; without a status, the connection was closed. */
 export type Reply = Partial<Answer> & { readonly status: number; readonly ms: number };
@@ -193,6 +194,11 @@ export const spread = (milliseconds: readonly number[]): string => {
  */
 export class Patience {
   readonly #begun = turns();
+  readonly #late: Told;
+
+  constructor(late: Told) {
+    this.#late = late;
+  }
 
   get #factor(): number {
     const { worked, waited } = turns();
@@ -201,9 +207,9 @@ export class Patience {
   }
 
   /** The limit is for what takes so much work, in milliseconds, on a machine that has nothing else to do. */
-  assert(what: string, milliseconds: number, limit: number, work = 100): void {
+  judge(what: string, milliseconds: number, limit: number, work = 100): void {
     const most = limit + (this.#factor - 1) * work;
-    assert.ok(milliseconds <= most, `${what} took ${Math.round(milliseconds)} ms, not ${Math.round(most)} at most`);
+    if (milliseconds > most) this.#late(`${what} took ${Math.round(milliseconds)} ms, not ${Math.round(most)} at most`);
   }
 
   /** For the end of a line of figures. */
