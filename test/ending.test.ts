@@ -1,77 +1,88 @@
-/** What becomes of connections when a server ends. Its moment of grace passes when the test says so, however slow the machine. */
+/** What becomes of connections when a server ends. Its moment of grace passes when a test says so, however slow the machine. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { Ending } from '../src/server/ending.ts';
-import { brief } from './support/program.ts';
+import { guard } from './support/program.ts';
+import { startServer } from './support/server.ts';
 
 const grace = 500;
-const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+const lastAnswer = /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*connection: close\r\n/i;
 
-/** Before timers of the server, and so of all, are held. */
-const inTimers = setTimeout;
+/** What is not held when the tests hold the timers. */
+const realTimeout = setTimeout;
 
-/** A server that is about to end, and a connection to it that was used once and is kept. */
-const ending = async (t: TestContext) => {
-  const self = new Ending();
-  const server = createServer({ keepAliveTimeout: 0 }, (_, response) => {
-    self.note(response);
-    response.once('close', () => self.forget(response)).end('.');
+const isRefused = async (port: number): Promise<boolean> => {
+  const socket = connect(port, '127.0.0.1');
+  const refused = await new Promise<boolean>(resolve => {
+    socket.once('connect', () => resolve(false)).once('error', () => resolve(true));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  t.after(() => {
-    socket.destroy();
-    server.closeAllConnections();
-  });
-  let text = '';
-  socket.setEncoding('latin1').on('data', more => {
-    text += more;
-  });
-  socket.write(request);
-  while (!text.endsWith('\r\n\r\n.')) await once(socket, 'data');
-  assert.match(text, /^connection: keep-alive\r$/im);
+  socket.destroy();
+  return refused;
+};
+
+/** All that comes over a connection. */
+class Received {
   text = '';
+
+  constructor(socket: Socket) {
+    socket.setEncoding('latin1').on('data', more => {
+      this.text += more;
+    });
+  }
+}
+
+/** A server that takes no more connections, and one to it that was used once and is kept. */
+const ending = async (t: TestContext) => {
+  const server = await startServer();
+  const port = Number(new URL(server.url).port);
+  const socket = connect(port, '127.0.0.1');
+  t.after(() => socket.destroy());
+  const first = new Received(socket);
+  socket.write(request);
+  while (!/\r\n\r\n.+/.test(first.text)) await once(socket, 'data');
+  assert.match(first.text, /^connection: keep-alive\r$/im);
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-  const closed = once(server, 'close');
-  void self.drain(server, () => {});
+  const closed = server.close();
+  while (!(await isRefused(port)));
+  const next = new Received(socket);
   return {
     socket,
-    pass: () => t.mock.timers.tick(grace),
-    /** All that came until the connection was closed. */
+    pass: (milliseconds: number) => t.mock.timers.tick(milliseconds),
+    /** What came until the connection and the server were closed. */
     rest: async (): Promise<string> => {
-      await Promise.all([closed, once(socket, 'close')]);
-      return text;
+      await Promise.all([socket.destroyed || once(socket, 'close'), closed]);
+      return next.text;
     },
   };
 };
 
-const lastAnswer = /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*connection: close\r\n/i;
-
-describe('a connection of a server that ends', brief, () => {
-  test('is there for the next request, whose answer is the last', async t => {
-    const { socket, rest } = await ending(t);
-    // Whatever would end it at once has had its turn.
+describe('a connection of a server that ends', guard, () => {
+  test('is there for half a second for the next request, whose answer is the last', async t => {
+    const { socket, pass, rest } = await ending(t);
+    pass(grace - 1);
+    // Whatever would end it has had its turn.
+    await new Promise(setImmediate);
     await new Promise(setImmediate);
     socket.write(request);
     assert.match(await rest(), lastAnswer);
   });
 
-  test('is ended where nothing comes for a moment', async t => {
+  test('is ended then, where nothing comes', async t => {
     const { pass, rest } = await ending(t);
-    pass();
+    pass(grace);
     assert.equal(await rest(), '');
   });
 
   test('is not ended when a request has come that nobody has read yet', async t => {
     const { socket, pass, rest } = await ending(t);
     // As after a time without a processor: the moment is over and the request is there, and timers are looked at first.
-    inTimers(() => {
+    realTimeout(() => {
       socket.write(request);
-      pass();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+      pass(grace);
     }, 0);
     assert.match(await rest(), lastAnswer);
   });

@@ -43,14 +43,17 @@ export class Ending {
     // The HTTP server's own way would end the idle connections at once, and with them the next requests of their clients.
     NetServer.prototype.close.call(server);
     await Promise.race([drained, new Promise(resolve => setTimeout(resolve, grace).unref())]);
-    // Not before what has come is read: a process that had to wait for its turn finds its timers due first.
-    const endIdle = () =>
-      void setImmediate(() => {
-        server.closeIdleConnections();
-        endHandshakes();
-      });
-    endIdle();
-    setInterval(endIdle, 50).unref();
+    // What has come is read first: a process that had to wait for its turn finds its timers due before its requests.
+    const read = () => new Promise(resolve => setImmediate(resolve));
+    const endIdle = async () => {
+      await read();
+      server.closeIdleConnections();
+      endHandshakes();
+    };
+    // Awaited, as the framework closes the server next, and with it whatever is idle.
+    await endIdle();
+    const ending = setInterval(endIdle, 50).unref();
+    void drained.finally(() => clearInterval(ending)).catch(() => {});
     setTimeout(() => server.closeAllConnections(), longestDrain).unref();
   }
 }

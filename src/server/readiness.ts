@@ -32,7 +32,8 @@ export class Readiness {
   /** One question for all who ask at once: nobody without a token keeps the database busy. */
   #schema(): Promise<Schema | StartFault | undefined> {
     this.#asking ??= new Promise(resolve => {
-      const timer = setTimeout(() => resolve(undefined), patience);
+      // Where it was we who were late, the answer is there already, and is read before this.
+      const timer = setTimeout(() => setImmediate(() => resolve(undefined)), patience);
       schemaOf(this.#store)
         .catch(error => (error instanceof StartFault ? error : undefined))
         .then(schema => {
