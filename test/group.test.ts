@@ -70,8 +70,12 @@ test('a statement that the database refuses fails its own change alone, also whe
   assert.deepEqual(await numbersIn(store), [1, 4]);
 });
 
+/** However slow the machine, all that come together fit into one transaction. */
+const withoutHaste = (t: TestContext): void => void t.mock.method(performance, 'now', () => 0);
+
 test('what is read while changes share a transaction is as it was before all of them, or after', async t => {
   const store = await migrated(t);
+  withoutHaste(t);
   await store.alone(tx => tx.script('create table t (x integer)'));
   const sizes: Promise<number>[] = [];
   await Promise.all(
@@ -147,6 +151,7 @@ onlyOn('sqlite', () => {
   const stored = (store: Store) => store.read(tx => tx.rows(sql`select x from t order by x`));
 
   test('changes that come together are committed once; where that fails, all are refused and none is made', async t => {
+    withoutHaste(t);
     const { store, state } = failingAt(t, 'commit');
     await store.alone(tx => tx.script('create table t (x integer)'));
     state.runs = 0;

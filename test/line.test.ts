@@ -133,14 +133,16 @@ onlyOn('sqlite', () => {
     },
   );
 
-  test('nobody waits longer than the patience lasts, and whoever left is not waited for', guard, async () => {
+  test('nobody waits longer than the patience lasts, and whoever left is not waited for', guard, async t => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     const { line } = lineOf({ most: 10, patience: 5 });
     const first = await held(line);
     const seen: number[] = [];
-    await assert.rejects(
-      line.inTurn(async () => void seen.push(1)),
-      busy(/waited too long/),
-    );
+    const waiting = line.inTurn(async () => void seen.push(1));
+    t.mock.timers.tick(4);
+    assert.equal(line.length, 1);
+    t.mock.timers.tick(1);
+    await assert.rejects(waiting, busy(/waited too long/));
     assert.equal(line.length, 0);
     first.release();
     // It took longer than the patience lasts, but it did not wait.

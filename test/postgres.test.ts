@@ -139,7 +139,7 @@ const refusals = (): void => {
   test('a statement that takes longer than it may is busy, and the connection goes on', async t => {
     const store = await onNewDatabase(t, { connections: 1 });
     const slow = async (tx: Tx): Promise<void> => {
-      await tx.script('set local statement_timeout = 20');
+      await tx.script('set local statement_timeout = 500');
       await tx.rows(sql`select pg_sleep(60)`);
     };
     const connection = () => store.read(tx => tx.row(sql`select pg_backend_pid()`));

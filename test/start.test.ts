@@ -12,7 +12,6 @@ import packageJson from '../package.json' with { type: 'json' };
 import { Client, type Json, mediaType } from './support/client.ts';
 import { type Engine, engine, onlyOn } from './support/engine.ts';
 import {
-  brief,
   chosenToken,
   type Environment,
   type Ground,
@@ -581,7 +580,7 @@ describe('stopping', together, () => {
 
   test(
     'a client that had an answer meanwhile and keeps its connection does not keep it from stopping',
-    brief,
+    guard,
     async t => {
       const { server } = await answeredWhileStopping(t, await newGround(t), 'SIGTERM');
       assert.deepEqual(await server.exited, { code: 0, signal: null });
