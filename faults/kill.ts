@@ -8,7 +8,7 @@ import { openSqlite } from '../src/store/sqlite.ts';
 import type { Store } from '../src/store/store.ts';
 import { Ledger } from './support/ledger.ts';
 import { Load } from './support/load.ts';
-import { Stage, spread } from './support/stage.ts';
+import { judge, Stage, spread } from './support/stage.ts';
 import type { Told, Trial } from './trial.ts';
 
 const clients = 8;
@@ -66,8 +66,7 @@ const killed = async (stage: Stage, { database, left }: Place, times: number, pr
   }
   await server.stop();
   await audit();
-  const slowest = Math.round(Math.max(...unhindered));
-  if (slowest > readyWithin) late(`to be ready again took ${slowest} ms, not ${readyWithin} at most`);
+  judge(late, 'to be ready again', Math.max(...unhindered), readyWithin);
   return `${times} kills: of ${ledger.acknowledged} acknowledged writes 0 lost, ${ledger.unknown} without an answer are whole or undone, 0 audit rows too many or too few, integrity clean; ready again: ${spread(ready)}; judged without what it waited for a processor: ${spread(unhindered)}`;
 };
 

@@ -9,7 +9,7 @@ import { Dice, testSeed } from '../test/support/dice.ts';
 import { signal } from '../test/support/processes.ts';
 import type { Running } from '../test/support/program.ts';
 import { ourPostgres } from './support/replicas.ts';
-import { until } from './support/stage.ts';
+import { hangs, until } from './support/stage.ts';
 import { appliedBy, ask, notedIn, schemaIn, slow, Version } from './support/versions.ts';
 import type { Trial } from './trial.ts';
 
@@ -59,7 +59,8 @@ const longAgo = async (url: string): Promise<() => Promise<void>> => {
   await client.query('begin; select 1 from schema_turns for update');
   const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
   return async () => {
-    await until(async () => (await ask(url, waiting)).length > 0, 10_000);
+    const met = await until(async () => (await ask(url, waiting)).length > 0, hangs);
+    assert.ok(met !== undefined, 'nobody shows a sign of life');
     await sleep(700);
     await client.query('commit');
     await client.end();

@@ -18,8 +18,8 @@ const comesBack = 60_000;
 
 type Fault = (postgres: Postgres, database: string) => Promise<unknown>;
 
-const asked = async (url: string, text: string): Promise<Record<string, unknown>[]> => {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 });
+const asked = async (url: string, text: string, within = 0): Promise<Record<string, unknown>[]> => {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: within });
   client.on('error', () => {});
   try {
     await client.connect();
@@ -59,7 +59,7 @@ const noticed = async (postgres: Postgres): Promise<void> => {
 };
 
 const accepts = (database: string): Promise<boolean> =>
-  asked(database, 'select 1').then(
+  asked(database, 'select 1', 1_000).then(
     () => true,
     () => false,
   );

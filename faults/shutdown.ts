@@ -3,14 +3,17 @@
 import { startPostgres } from '../test/support/postgres.ts';
 import { Ground } from '../test/support/program.ts';
 import { stopUnderLoad } from '../test/support/stopping.ts';
+import { judge } from './support/stage.ts';
 import type { Trial } from './trial.ts';
+
+const goneWithin = 10_000;
 
 export const shutdown: Trial = {
   name: 'shutdown',
   fault: 'SIGTERM under load with keep-alive clients',
   short: 2,
   long: 100,
-  run: async (times, progress) => {
+  run: async (times, progress, late) => {
     const endings: (() => unknown)[] = [];
     const context = { after: (end: () => unknown) => void endings.unshift(end) };
     const postgres = await startPostgres();
@@ -27,6 +30,7 @@ export const shutdown: Trial = {
         const stopped = await stopUnderLoad(grounds[time % grounds.length] as Ground);
         answered += stopped.answered;
         longest = Math.max(longest, stopped.took);
+        judge(late, 'a stop', stopped.took, goneWithin);
         progress(`${time + 1} of ${times}`);
       }
       return [

@@ -1,6 +1,5 @@
 /** A fault that is provoked many times over, and what must be true each time. */
 
-/** Told how far it is; and what took longer than it may, which is for those to judge who know what else the machine does. */
 export type Told = (text: string) => void;
 
 export type Trial = {
@@ -11,7 +10,10 @@ export type Trial = {
   /** How often in the test suite, and how often by `npm run faults`. */
   readonly short: number;
   readonly long: number;
-  /** Fails where a promise was broken, or was not tried (`LeftOut`); otherwise gives the figures. */
+  /**
+   * Fails where a promise was broken, or was not tried (`LeftOut`); otherwise gives the figures. `late` is told what took
+   * longer than it may: that is for those to judge who know what else the machine does.
+   */
   readonly run: (times: number, progress: Told, late: Told) => Promise<readonly string[]>;
 };
 

@@ -146,8 +146,8 @@ export class Stage {
     const fixed = ['--port', '0', '--database', database, '--admin-token', chosenToken, '--log-level', 'error'];
     const running = this.run([...fixed, ...args], how);
     const url = await running.url();
-    const asked = await fetch(`${url}/readyz`);
-    assert.equal(asked.status, 200, await asked.text());
+    const isReady = await until(async () => (await fetch(`${url}/readyz`)).status === 200, hangs);
+    assert.ok(isReady !== undefined, 'it is never ready');
     const server = new Server(running, url, performance.now() - begun);
     this.after(() => server.kill());
     return server;
@@ -188,6 +188,13 @@ export const spread = (milliseconds: readonly number[]): string => {
   return `median ${shown(sorted[sorted.length >> 1])}, longest ${shown(sorted.at(-1))}`;
 };
 
+export const judge = (late: Told, what: string, milliseconds: number, most: number): void => {
+  if (milliseconds > most) late(`${what} took ${Math.round(milliseconds)} ms, not ${Math.round(most)} at most`);
+};
+
+/** In milliseconds. */
+const littleWork = 100;
+
 /**
  * The bars are of a machine that has nothing else to do. On one that has, processes wait for their turn, and whatever is
  * work, but not what is waiting for a time to pass, takes longer by a factor, which the figures tell.
@@ -206,10 +213,9 @@ export class Patience {
     return work > 0 ? 1 + (waited - this.#begun.waited) / work : 1;
   }
 
-  /** The limit is for what takes so much work, in milliseconds, on a machine that has nothing else to do. */
-  judge(what: string, milliseconds: number, limit: number, work = 100): void {
-    const most = limit + (this.#factor - 1) * work;
-    if (milliseconds > most) this.#late(`${what} took ${Math.round(milliseconds)} ms, not ${Math.round(most)} at most`);
+  /** The limit is for what takes little work on a machine that has nothing else to do. */
+  judge(what: string, milliseconds: number, limit: number): void {
+    judge(this.#late, what, milliseconds, limit + (this.#factor - 1) * littleWork);
   }
 
   /** For the end of a line of figures. */
