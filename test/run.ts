@@ -106,10 +106,18 @@ for (const engine of chosen) {
   outcomes.push(`${labels[engine]}: ${passed ? 'passed' : 'FAILED'} in ${Math.round((Date.now() - begun) / 1000)} s`);
 }
 await postgres?.server?.end();
-// What failed at first is far above by now.
+// What failed at first is far above by now: once more, and the names last of all.
+const names: string[] = [];
 for (const engine of chosen) {
   const failures = existsSync(failuresOn(engine)) ? readFileSync(failuresOn(engine), 'utf8') : '';
-  if (failures) process.stdout.write(`\n━━ What failed on ${labels[engine]} ━━\n\n${failures}`);
+  if (!failures) continue;
+  process.stdout.write(`\n━━ What failed on ${labels[engine]} ━━\n\n${failures}`);
+  names.push(
+    ...failures
+      .split('\n')
+      .filter(line => line.startsWith('✖'))
+      .map(line => `${line} on ${labels[engine]}`),
+  );
 }
-process.stdout.write(`\n━━ ${outcomes.join('; ')} ━━\n`);
+process.stdout.write(`${names.join('\n')}\n━━ ${outcomes.join('; ')} ━━\n`);
 process.exitCode = allPassed ? 0 : 1;
