@@ -151,6 +151,25 @@ onlyOn('sqlite', () => {
     assert.deepEqual(seen, [2]);
   });
 
+  test('nor does whoever was taken into a turn that did not come to it', guard, async t => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { line, turns } = lineOf({ most: 10, patience: 5 }, 1);
+    const gate = Promise.withResolvers<void>();
+    const seen: number[] = [];
+    const first = line.inTurn(async () => gate.promise);
+    const taken = [1, 2].map(number => line.inTurn(async () => void seen.push(number)));
+    await moment();
+    assert.equal(line.length, 0, 'all have the turn together');
+    t.mock.timers.tick(4);
+    const later = line.inTurn(async () => void seen.push(3));
+    t.mock.timers.tick(1);
+    gate.resolve();
+    await first;
+    for (const each of taken) await assert.rejects(each, busy(/waited too long/));
+    await later;
+    assert.deepEqual([seen, turns], [[3], [1, 1]]);
+  });
+
   test(
     'all who wait are sent away with one word; whoever has the turn finishes, and the line goes on',
     guard,

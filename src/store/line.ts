@@ -19,7 +19,12 @@ type Waiting<W> = {
   readonly work: W;
   readonly since: number;
   readonly settle: (outcome: Outcome) => void;
+  isLate: boolean;
 };
+
+const tooLate = (): Outcome => ({
+  error: new Unavailable('busy', 'The change has waited too long for its turn.'),
+});
 
 const mostTogether = 64;
 
@@ -43,10 +48,11 @@ export class Line<W> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.length >= most) throw new Unavailable('busy', 'Too many changes wait for their turn.');
       const leave = () => {
+        waiting.isLate = true;
         const place = this.#waiting.indexOf(waiting);
         if (place < 0) return;
         this.#waiting.splice(place, 1);
-        reject(new Unavailable('busy', 'The change has waited too long for its turn.'));
+        waiting.settle(tooLate());
       };
       const timer = patience === undefined ? undefined : setTimeout(leave, patience);
       const waiting: Waiting<W> = {
@@ -57,6 +63,7 @@ export class Line<W> {
           if ('error' in outcome) reject(outcome.error);
           else resolve(outcome.value as T);
         },
+        isLate: false,
       };
       this.#waiting.push(waiting);
       this.#call();
@@ -83,8 +90,11 @@ export class Line<W> {
       const outcomes = await this.#serve(works, performance.now() - first.since).catch(error =>
         some.map(() => ({ error })),
       );
-      this.#waiting.unshift(...some.slice(outcomes.length));
       outcomes.forEach((outcome, index) => void some[index]?.settle(outcome));
+      // Whom the turn did not come to waits on, unless it became too late meanwhile.
+      const rest = some.slice(outcomes.length);
+      for (const { isLate, settle } of rest) if (isLate) settle(tooLate());
+      this.#waiting.unshift(...rest.filter(({ isLate }) => !isLate));
     }
     this.#called = false;
     if (this.#waiting.length > 0) this.#call();
