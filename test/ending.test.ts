@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
+import { onlyOn } from './support/engine.ts';
 import { guard } from './support/program.ts';
 import { startServer } from './support/server.ts';
 
@@ -59,31 +60,34 @@ const ending = async (t: TestContext) => {
   };
 };
 
-describe('a connection of a server that ends', guard, () => {
-  test('is there for half a second for the next request, whose answer is the last', async t => {
-    const { socket, pass, rest } = await ending(t);
-    pass(grace - 1);
-    // Whatever would end it has had its turn.
-    await new Promise(setImmediate);
-    await new Promise(setImmediate);
-    socket.write(request);
-    assert.match(await rest(), lastAnswer);
-  });
-
-  test('is ended then, where nothing comes', async t => {
-    const { pass, rest } = await ending(t);
-    pass(grace);
-    assert.equal(await rest(), '');
-  });
-
-  test('is not ended when a request has come that nobody has read yet', async t => {
-    const { socket, pass, rest } = await ending(t);
-    // As after a time without a processor: the moment is over and the request is there, and timers are looked at first.
-    realTimeout(() => {
+// Of no engine: once is enough.
+onlyOn('sqlite', () =>
+  describe('a connection of a server that ends', guard, () => {
+    test('is there for half a second for the next request, whose answer is the last', async t => {
+      const { socket, pass, rest } = await ending(t);
+      pass(grace - 1);
+      // Whatever would end it has had its turn.
+      await new Promise(setImmediate);
+      await new Promise(setImmediate);
       socket.write(request);
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+      assert.match(await rest(), lastAnswer);
+    });
+
+    test('is ended then, where nothing comes', async t => {
+      const { pass, rest } = await ending(t);
       pass(grace);
-    }, 0);
-    assert.match(await rest(), lastAnswer);
-  });
-});
+      assert.equal(await rest(), '');
+    });
+
+    test('is not ended when a request has come that nobody has read yet', async t => {
+      const { socket, pass, rest } = await ending(t);
+      // As after a time without a processor: the moment is over and the request is there, and timers are looked at first.
+      realTimeout(() => {
+        socket.write(request);
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+        pass(grace);
+      }, 0);
+      assert.match(await rest(), lastAnswer);
+    });
+  }),
+);

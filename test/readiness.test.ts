@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { Ending } from '../src/server/ending.ts';
 import { Readiness } from '../src/server/readiness.ts';
 import { migrate } from '../src/store/migrations.ts';
+import type { Store } from '../src/store/store.ts';
 import { Client } from './support/client.ts';
 import { newStore, onlyOn } from './support/engine.ts';
 import { startPostgres } from './support/postgres.ts';
@@ -28,6 +29,39 @@ test('however many ask at once, the database is asked once: nobody without a tok
   assert.equal((await readiness.now()).status, 200);
   assert.equal(log.length - length, 2, 'and again for whoever asks later');
 });
+
+// Of no engine: once is enough.
+onlyOn('sqlite', () =>
+  test('a database whose answer lies there when the patience is over has answered; one that is silent has not', async t => {
+    const store = await newStore();
+    t.after(() => store.close());
+    await migrate(store, () => new Date());
+    for (const [isThere, status] of [
+      [true, 200],
+      [false, 503],
+    ] as const) {
+      const come = Promise.withResolvers<void>();
+      const read = Promise.withResolvers<void>();
+      const slow: Store = {
+        ...store,
+        read: async work => {
+          const result = await store.read(work);
+          come.resolve();
+          await read.promise;
+          return result;
+        },
+      };
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      const told = new Readiness(slow, new Ending()).now();
+      await come.promise;
+      t.mock.timers.tick(1_500);
+      if (isThere) read.resolve();
+      assert.equal((await told).status, status);
+      t.mock.timers.reset();
+      read.resolve();
+    }
+  }),
+);
 
 onlyOn('postgres', () =>
   describe('a start without its database', () => {
