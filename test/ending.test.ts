@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { onlyOn } from './support/engine.ts';
 import { guard } from './support/program.ts';
+import { isListening } from './support/raw.ts';
 import { startServer } from './support/server.ts';
 
 const grace = 500;
@@ -14,15 +15,6 @@ const lastAnswer = /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*connection: close\r\n/i;
 
 /** What is not held when the tests hold the timers. */
 const realTimeout = setTimeout;
-
-const isRefused = async (port: number): Promise<boolean> => {
-  const socket = connect(port, '127.0.0.1');
-  const refused = await new Promise<boolean>(resolve => {
-    socket.once('connect', () => resolve(false)).once('error', () => resolve(true));
-  });
-  socket.destroy();
-  return refused;
-};
 
 /** All that comes over a connection. */
 class Received {
@@ -38,8 +30,7 @@ class Received {
 /** A server that takes no more connections, and one to it that was used once and is kept. */
 const ending = async (t: TestContext) => {
   const server = await startServer();
-  const port = Number(new URL(server.url).port);
-  const socket = connect(port, '127.0.0.1');
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   t.after(() => socket.destroy());
   const first = new Received(socket);
   socket.write(request);
@@ -47,7 +38,7 @@ const ending = async (t: TestContext) => {
   assert.match(first.text, /^connection: keep-alive\r$/im);
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const closed = server.close();
-  while (!(await isRefused(port)));
+  while (await isListening(server.url));
   const next = new Received(socket);
   return {
     socket,

@@ -5,19 +5,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { chosenToken, guard, newGround, together } from './support/program.ts';
-import { heldCreation } from './support/raw.ts';
+import { heldCreation, isListening } from './support/raw.ts';
 import { stopUnderLoad } from './support/stopping.ts';
 
 const settings = ['--admin-token', chosenToken];
-
-const isListening = async (url: string): Promise<boolean> => {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  const outcome = await new Promise<boolean>(resolve => {
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-  });
-  socket.destroy();
-  return outcome;
-};
 
 /** A connection, and all that came over it. */
 const dialled = async (t: TestContext, url: string) => {

@@ -9,6 +9,16 @@ import type { TestServer } from './server.ts';
 
 export type RawAnswer = Pick<Answer, 'status' | 'headers' | 'text' | 'body'>;
 
+/** Whether a server still takes connections. */
+export const isListening = async (url: string): Promise<boolean> => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  const outcome = await new Promise<boolean>(resolve => {
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+  });
+  socket.destroy();
+  return outcome;
+};
+
 /** A body by its length, in chunks, or to the end of the connection; and what comes after it. */
 const bodyIn = (bytes: string, status: number, headers: Readonly<Record<string, string>>) => {
   if (headers['transfer-encoding'] === 'chunked') return unchunked(bytes);
